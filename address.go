@@ -11,7 +11,7 @@ import (
 
 var errNotIPv4 = errors.New("gallop: not an IPv4 address in dotted decimal form")
 
-// AppendIPv4 appends ip to dst in dotted decimal form. If ip is not an IPv4 address, it appends ip.String().
+// AppendIPv4 appends ip to dst in dotted decimal form. If ip is not an IPv4 address, AppendIPv4 appends ip.String().
 func AppendIPv4(dst []byte, ip net.IP) []byte {
 	v4 := ip.To4()
 	if v4 == nil {
@@ -26,8 +26,8 @@ func AppendIPv4(dst []byte, ip net.IP) []byte {
 	return dst
 }
 
-// ParseIPv4 parses an IPv4 address in dotted decimal form. It refuses numbers above 255 and leading zeros. If len(dst)
-// is 4, ParseIPv4 stores the address in dst. Otherwise, ParseIPv4 allocates a new slice.
+// ParseIPv4 parses an IPv4 address in dotted decimal form. ParseIPv4 refuses numbers above 255 and leading zeros. If
+// len(dst) is 4, ParseIPv4 stores the address in dst. Otherwise, ParseIPv4 allocates a new slice.
 func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	if len(dst) != net.IPv4len {
 		dst = make(net.IP, net.IPv4len)

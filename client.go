@@ -73,7 +73,7 @@ type Client struct {
 	// error that wraps ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
@@ -116,8 +116,9 @@ type Client struct {
 	// WriteTimeout if that is shorter. With a negative value, only the call's deadline applies.
 	TLSHandshakeTimeout time.Duration
 
-	// ExpectContinueTimeout is how long the client waits for a 100 response before it sends the body of a request with
-	// Expect: 100-continue. Zero means one second. A negative value means that the body is sent without waiting.
+	// ExpectContinueTimeout limits the wait for a 100 response to a request with Expect: 100-continue. After the wait,
+	// the client sends the request body. Zero means one second. A negative value means that the body is sent without
+	// waiting.
 	ExpectContinueTimeout time.Duration
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
@@ -155,8 +156,8 @@ type Client struct {
 	// Deprecated: use RetryIfErr.
 	RetryIf RetryIfFunc
 
-	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function also gets
-	// the server's address. Use RetryIfErr instead.
+	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function gets the
+	// server's address. New code should use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes

@@ -19,10 +19,10 @@ import (
 // Requests go to Addr, even if the request's URI has another host. The Host header contains the URI's host.
 //
 // If a function in a field of the HostClient panics or calls runtime.Goexit, the connection is closed and the call
-// panics too. The client can run Dial and some other functions on a separate goroutine, so that a slow function cannot
-// delay the end of a call. If a function panics on a separate goroutine, the call panics too, unless the call has
-// already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls return an
-// *ErrBodyStreamWritePanic.
+// panics too. The client can run Dial and some other functions on a separate goroutine. A slow function on a separate
+// goroutine cannot delay the end of a call. If a function panics on a separate goroutine, the call panics too, unless
+// the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls return
+// an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
@@ -58,9 +58,9 @@ type HostClient struct {
 	// over DialTimeout, which takes precedence over Dial. If DialContext, DialTimeout and Dial are all nil, the client
 	// uses a TCPDialer that the whole process shares.
 	//
-	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled,
-	// and the call returns even if DialContext is still running. If another connection becomes idle first, the call
-	// uses the idle connection, and the new connection is kept for a later call.
+	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled.
+	// The call returns even if DialContext is still running. If another connection becomes idle first, the call uses
+	// the idle connection, and the new connection is kept for a later call.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTimeout opens connections. The function's timeout argument is the time left for the call, or
@@ -68,7 +68,7 @@ type HostClient struct {
 	//
 	// With DialTimeout or Dial, Addr can also be empty or the path of a socket. DialTimeout and Dial get Addr
 	// unchanged, without a default port. If IsTLS is set, the function may return a connection that already uses TLS.
-	// The client recognizes such a connection by its method Handshake() error. A function that returns a TLS connection
+	// The client recognizes a TLS connection by its method Handshake() error. A function that returns a TLS connection
 	// must verify the certificate itself.
 	DialTimeout DialFuncWithTimeout
 
@@ -98,7 +98,7 @@ type HostClient struct {
 	// error that wraps ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
 	// MaxConns limits the open connections. Zero or a negative value means DefaultMaxConnsPerHost. When the limit is
@@ -142,9 +142,9 @@ type HostClient struct {
 	// longer, the call fails with ErrTLSHandshakeTimeout.
 	TLSHandshakeTimeout time.Duration
 
-	// ExpectContinueTimeout is how long the client waits for a 100 response before it sends the body of a request with
-	// Expect: 100-continue (RFC 9110 §10.1.1). Zero means one second. A negative value means that the body is sent
-	// without waiting.
+	// ExpectContinueTimeout limits the wait for a 100 response to a request with Expect: 100-continue (RFC 9110
+	// §10.1.1). After the wait, the client sends the request body. Zero means one second. A negative value means that
+	// the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
@@ -188,21 +188,21 @@ type HostClient struct {
 	RetryIf RetryIfFunc
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
-	// once, and only if SafeToRetry returns true. The default also requires that a reused connection was closed before
+	// once, and only if SafeToRetry returns true. Such a retry also requires that a reused connection was closed before
 	// the response began.
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIfErrUpstream decides whether a failed request is sent again. The function also gets the server's address.
-	// RetryIfErrUpstream takes precedence over RetryIfErr.
+	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function gets the
+	// server's address. RetryIfErrUpstream takes precedence over RetryIfErr.
 	//
 	// Deprecated: use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
-	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
-	// errors are of type *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. Without
-	// DetailedErrors, errors that fasthttp programs compare with ==, such as ErrTimeout, are returned unwrapped.
-	// Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of a *ClosedError.
+	// before the response begins, the error is a *ClosedError. Most other errors are of type *CallError. For example, a
+	// timeout returns a *CallError that wraps ErrTimeout. Without DetailedErrors, errors that fasthttp programs compare
+	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead
+	// of a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
@@ -212,7 +212,8 @@ type HostClient struct {
 	DisablePathNormalizing bool
 
 	// DisableHeaderNamesNormalizing makes iterators over response headers, such as ResponseHeader.All, yield names as
-	// they were received. This setting does not affect requests; see [RequestHeader.DisableNormalizing].
+	// they were received. DisableHeaderNamesNormalizing does not affect requests; see
+	// [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
 	// SecureErrorLogMessage has no effect.
@@ -261,7 +262,7 @@ func (c *HostClient) init() error {
 // After Do has returned, resp and its bytes belong to the caller. You may send req again. If the request body is a
 // stream, set the body again first, because Do consumes the stream. After an error, the contents of resp are undefined.
 //
-// If the request body is a stream or larger than 64 KiB, Do reads the response while it is still sending the body. Do
+// If the request body is a stream or larger than 64 KiB, Do sends the body and reads the response at the same time. Do
 // stops sending the request body if the response status is 300 or above. Do also stops sending the request body if the
 // whole response has arrived. For a request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it
 // sends the body.

@@ -73,20 +73,20 @@ type LBClient struct {
 	turn    sync.Mutex // held to choose one
 }
 
-// Do chooses a client and sends req through it. If the call takes longer than Timeout, it fails.
+// Do chooses a client and sends req through it. A call that takes longer than Timeout fails.
 func (lb *LBClient) Do(req *Request, resp *Response) error {
 	return lb.DoTimeout(req, resp, lb.timeout())
 }
 
-// DoTimeout chooses a client and sends req through it. If the call takes longer than timeout, it fails. See
+// DoTimeout chooses a client and sends req through it. A call that takes longer than timeout fails. See
 // [LBClient.DoDeadline].
 func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline chooses a client and sends req through it. If the call has not ended by the deadline, it fails. The zero
-// time means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already
-// passed, the error is ErrTimeout and no client is called.
+// DoDeadline chooses a client and sends req through it. A call that has not ended by the deadline fails. The zero time
+// means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already passed,
+// the error is ErrTimeout and no client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout

@@ -14,8 +14,8 @@ const DefaultMaxPendingRequests = 1024
 
 // PipelineClient sends requests to one host without waiting for earlier responses. A PipelineClient uses few
 // connections, on which responses arrive in the order of the requests (RFC 9112 §9.3.2). Use a PipelineClient for many
-// small requests to a nearby server. In a pipeline, a slow response delays all later responses on its connection. A
-// HostClient does not have this delay. A PipelineClient always uses HTTP/1.1.
+// small requests to a nearby server. In a pipeline, a slow response delays all later responses on its connection. For
+// requests with slow responses, use a HostClient. A PipelineClient always uses HTTP/1.1.
 //
 // Bodies are kept in memory. If a request body is a stream, the client reads the whole stream before it sends the
 // request. A request that is not idempotent delays later requests until its response has arrived; see
@@ -27,8 +27,8 @@ const DefaultMaxPendingRequests = 1024
 //
 //   - A call is always retried if the server cannot have acted on its request. For example, the request was not sent,
 //     or an earlier response announced that the connection would be closed.
-//   - A call is retried once if its request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key. This retry
-//     requires that the closed connection has delivered a response before.
+//   - If the connection had delivered a response before, an idempotent request (RFC 9110 §9.2.2) is retried once. A
+//     request with an Idempotency-Key counts as idempotent.
 //
 // If a dial fails, the calls that wait for the new connection move to another open connection. If no open connection
 // has room for a call, the call fails with the dial's error. An unreachable host is dialed at most ten times a second.
@@ -115,7 +115,7 @@ type PipelineClient struct {
 	WriteBufferSize int
 
 	// ReadTimeout limits the time for a response. The time starts when the response becomes the next one due on the
-	// connection, and ends when its last byte has been read. Zero or a negative value means no limit.
+	// connection, and ends when the whole response has been read. Zero or a negative value means no limit.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time of each write to a connection. Zero or a negative value means no limit.

@@ -61,7 +61,7 @@ type ClientTrace struct {
 
 type clientTraceKey struct{}
 
-// WithClientTrace returns a copy of ctx that carries trace. If you pass this copy to Client.DoContext or
+// WithClientTrace returns a copy of ctx that carries trace. If you pass the returned context to Client.DoContext or
 // HostClient.DoContext, the call invokes the functions in trace. trace replaces any trace that ctx already has. If
 // trace is nil, calls with the returned context are not traced.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {

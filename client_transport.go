@@ -92,7 +92,7 @@ func (c *HostClient) AcquireReader(conn net.Conn) *bufio.Reader {
 	return bufio.NewReaderSize(conn, orDefault(c.ReadBufferSize, defaultClientBuffer))
 }
 
-// ReleaseReader releases a reader that AcquireReader returned. Do not use br afterwards.
+// ReleaseReader releases a reader that AcquireReader returned. Do not use br after ReleaseReader.
 func (c *HostClient) ReleaseReader(br *bufio.Reader) { br.Reset(nil) }
 
 // AcquireWriter returns a buffered writer for conn, with a buffer of WriteBufferSize bytes.
@@ -100,5 +100,5 @@ func (c *HostClient) AcquireWriter(conn net.Conn) *bufio.Writer {
 	return bufio.NewWriterSize(conn, orDefault(c.WriteBufferSize, defaultClientBuffer))
 }
 
-// ReleaseWriter releases a writer that AcquireWriter returned. Do not use bw afterwards.
+// ReleaseWriter releases a writer that AcquireWriter returned. Do not use bw after ReleaseWriter.
 func (c *HostClient) ReleaseWriter(bw *bufio.Writer) { bw.Reset(nil) }

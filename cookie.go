@@ -52,12 +52,12 @@ const (
 )
 
 var (
-	// CookieExpireDelete is an expiry time in the past, which makes a client delete the cookie. Do not change this
-	// variable.
+	// CookieExpireDelete is an expiry time in the past, which makes a client delete the cookie. Do not assign to
+	// CookieExpireDelete.
 	CookieExpireDelete = expiredLongAgo
 
-	// CookieExpireUnlimited is the zero time, which means that the cookie has no expiry time. Do not change this
-	// variable.
+	// CookieExpireUnlimited is the zero time, which means that the cookie has no expiry time. Do not assign to
+	// CookieExpireUnlimited.
 	CookieExpireUnlimited = time.Time{}
 
 	expiredLongAgo = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
@@ -162,7 +162,7 @@ func (c *Cookie) SetSameSite(mode CookieSameSite) {
 func (c *Cookie) Partitioned() bool { return c.partitioned }
 
 // SetPartitioned sets the Partitioned attribute. If partitioned is true, SetPartitioned also sets Secure and the path
-// "/", because browsers refuse a partitioned cookie without these two attributes.
+// "/", as browsers require for partitioned cookies.
 func (c *Cookie) SetPartitioned(partitioned bool) {
 	c.partitioned = partitioned
 	if partitioned {

@@ -166,8 +166,8 @@ func (ctx *RequestCtx) Parent() context.Context {
 // Conn returns the request's connection. Use Conn to get facts about the connection, such as addresses and the TLS
 // state. Do not read from the returned connection, write to it or close it. To read, write or close, use the connection
 // that HijackConn returns. To set deadlines, call ctx.SetReadDeadline and ctx.SetWriteDeadline. Over HTTP/2, Conn
-// returns the same value for all requests on a connection. This value's methods that read, write, close or set
-// deadlines fail with errors.ErrUnsupported. If the request is not served by a Server, Conn returns nil.
+// returns the same value for all requests on a connection. The returned value's methods that read, write, close or set
+// deadlines fail with errors.ErrUnsupported over HTTP/2. If the request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.conn != nil {
 		return ctx.conn.nc
@@ -301,8 +301,8 @@ func (ctx *RequestCtx) EarlyHints() error {
 }
 
 // WriteInterim sends an interim response (RFC 9110 §15.2) with the current headers of ctx.Response. The final response
-// also has these headers, unless the handler removes them. status must be 100 or in the range 102 to 199. If the client
-// uses HTTP/1.0, WriteInterim sends nothing.
+// also has these headers, unless the handler removes the headers. status must be 100 or in the range 102 to 199. If the
+// client uses HTTP/1.0, WriteInterim sends nothing.
 //
 // WriteInterim sends status 100 only if the client waits for status 100 before sending the body. The server also sends
 // status 100 when the handler starts to read the body.

@@ -29,8 +29,8 @@ type lifetime struct {
 	users int  // running handlers of TimeoutHandler
 }
 
-// Done returns a channel that is closed when the client goes away, the request's deadline passes, the server shuts
-// down, or the handler has returned.
+// Done returns a channel that is closed when the client goes away or the request's deadline passes. The channel is also
+// closed when the server shuts down or the handler has returned.
 //
 // A client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
@@ -66,8 +66,8 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 //   - context.DeadlineExceeded: the request timed out.
 //   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext is done.
 //
-// The server does not call f because of a shutdown. If the request has already ended for a cause in this list, the
-// server calls f immediately. f must not use ctx.
+// The server does not call f because of a shutdown. If the client has already gone away, or a deadline has already
+// passed, the server calls f immediately. f must not use ctx.
 //
 // You may call OnDisconnect several times, for example in several middleware. The server calls each registered function
 // at most once. stop unregisters f and returns true. If f was already called, or if stop was called before, stop

@@ -19,8 +19,8 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 }
 
 // SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
-// time means no limit. If the response is not complete at the deadline, the server truncates the response and closes
-// the HTTP/1 connection or the HTTP/2 stream.
+// time means no limit. If the response is not complete at the deadline, the server truncates the response. The server
+// then closes the HTTP/1 connection or the HTTP/2 stream.
 //
 // The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
 // that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any

@@ -12,7 +12,7 @@ func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handl
 // before it hands over the connection.
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
-// HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. This method is meant for
+// HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. HijackHandler is meant for
 // programs that serve requests themselves. If Hijack was not called, handler is nil.
 func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
 	return ctx.hijackHandler, ctx.hijackNoResponse

@@ -11,10 +11,10 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to this stream,
-// and must not return before the body is complete. If ctx.Response already has a body, the server sends that body
-// first. The server sends the response header together with the first data. To send the header earlier, call Flush.
-// Further calls of StreamResponse return the same stream.
+// StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to the
+// ResponseStream, and must not return before the body is complete. If ctx.Response already has a body, the server sends
+// that body first. The server sends the response header together with the first data. To send the header earlier, call
+// Flush. Further calls of StreamResponse return the same stream.
 //
 // If the response header has a Content-Length, the handler must write exactly that many bytes. Without a
 // Content-Length, the body is sent in chunks. For an HTTP/1.0 client, or after
@@ -28,10 +28,10 @@ import (
 //
 // After StreamResponse, the handler can still read the request body, even while another goroutine writes the response.
 // After StreamResponse, the server no longer sends 100 (Continue). If more than 256 KiB of the request body are unread,
-// the response says that the server will close the connection. If the request body is chunked, the server first reads
-// ahead up to 256 KiB of the body, for at most one second. A handler that reads the request body while it writes the
-// response should set ctx.Request.FullDuplex before it calls StreamResponse. With FullDuplex, the server does not read
-// ahead, and the connection stays open if the handler reads the whole body.
+// the response says that the server will close the connection. If the request body is chunked, the server reads ahead
+// up to 256 KiB of the body, for at most one second. A handler that reads the request body while it writes the response
+// should set ctx.Request.FullDuplex before it calls StreamResponse. With FullDuplex, the server does not read ahead,
+// and the connection stays open if the handler reads the whole body.
 //
 // StreamResponse fails if Hijack was called, if the response body is already a stream, or if the request has timed out.
 // If the request is not served by a Server, StreamResponse works only if the program has called InitStream, as

@@ -80,8 +80,8 @@ var (
 	// returned error says why the header was refused.
 	ErrInvalidHeader = errors.New("gallop: invalid header field")
 
-	// ErrBadTrailer is returned if a trailer has a malformed name, or the name of a header that is not allowed as a
-	// trailer (RFC 9110 §6.5.1).
+	// ErrBadTrailer is returned for a trailer with a malformed name or a name that is not allowed in trailers (RFC 9110
+	// §6.5.1).
 	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
 	// ErrSmallReadBuffer is the target for errors.Is that matches every *ErrSmallBuffer.
@@ -274,11 +274,11 @@ var (
 
 // Errors of dialing.
 var (
-	// ErrDialTimeout is returned if dialing took too long. For this error, errors.Is(err, context.DeadlineExceeded) is
-	// true, and the method Timeout returns true.
+	// ErrDialTimeout is returned if dialing took too long. For ErrDialTimeout, errors.Is(err, context.DeadlineExceeded)
+	// is true, and the method Timeout returns true.
 	ErrDialTimeout error = &dialTimeout{"gallop: dialing timed out"}
 
-	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. For this error, errors.Is(err,
+	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. For ErrTLSHandshakeTimeout, errors.Is(err,
 	// context.DeadlineExceeded) is true, and the method Timeout returns true.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
@@ -354,8 +354,7 @@ var (
 	// Server.MaxConcurrentRequests requests in flight.
 	ErrRequestLimit = errors.New("gallop: too many requests in flight (see Server.MaxConcurrentRequests)")
 
-	// ErrGetOnly is the error for a request that is refused because Server.GetOnly is set and the method is neither GET
-	// nor HEAD.
+	// ErrGetOnly is the error for a refused request: Server.GetOnly is set, and the method is neither GET nor HEAD.
 	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
 
 	// ErrMissingFile is returned by RequestCtx.FormFile if the form has no file with the given key.
@@ -401,7 +400,7 @@ var (
 	ErrConnectionClosed = errors.New("gallop: the server closed the connection before the first byte of the response")
 
 	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy has a value other than LIFO and FIFO. Only calls that
-	// find an idle connection return this error.
+	// find an idle connection return ErrConnPoolStrategyNotImpl.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
@@ -432,7 +431,7 @@ type CallError struct {
 }
 
 // Error returns a text with the method, the URL, the phase and the cause. If the URL does not contain the server's
-// address, the text also contains this address.
+// address, the text contains the address too.
 func (e *CallError) Error() string {
 	text, cause := "gallop: ", errorText(e.Err)
 	if e.Method != "" {
@@ -451,10 +450,10 @@ func (e *CallError) Error() string {
 // Unwrap returns Err.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the call took too long. With this method, CallError implements net.Error.
+// Timeout reports whether the call took too long. The methods Timeout and Temporary make CallError a net.Error.
 func (e *CallError) Timeout() bool { return timedOut(e.Err) }
 
-// Temporary returns the same value as Timeout. With this method, CallError implements net.Error.
+// Temporary returns the same value as Timeout. The methods Timeout and Temporary make CallError a net.Error.
 func (e *CallError) Temporary() bool { return e.Timeout() }
 
 // ClosedError is returned if a connection failed before the first byte of the response arrived. Either the server

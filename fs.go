@@ -29,9 +29,9 @@ import (
 // lacks the final slash, FS redirects the client to the path with the slash.
 //
 // FS derives the entity tag from the file's modification time and size. If the modification time is a whole number of
-// seconds, the tag also depends on the time of the inode's last change (ctime). For such a file, two machines with the
-// same copy can produce different tags. To get the same tag on all machines, set the ETag header before calling the
-// handler of FS. During the first two seconds after the file was changed, the tag is weak.
+// seconds, the tag also depends on the time of the inode's last change (ctime). Because of ctime, two machines with the
+// same copy of a file can produce different tags. To get the same tag on all machines, set the ETag header before
+// calling the handler of FS. During the first two seconds after the file was changed, the tag is weak.
 //
 // FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path for routing and access checks.
 // FS responds with 404 to these paths:
@@ -67,7 +67,7 @@ type FS struct {
 	AllowEmptyRoot bool
 
 	// IndexNames are the names of index files, in order of preference. If a request is for a directory, FS serves the
-	// first of these files that the directory contains. FS ignores a name with an empty segment, such as "a//b". By
+	// first file in IndexNames that the directory contains. FS ignores a name with an empty segment, such as "a//b". By
 	// default, FS serves no index files.
 	IndexNames []string
 
@@ -142,8 +142,8 @@ type FS struct {
 // FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. fasthttp creates compressed files with this suffix.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
-// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change this map while the program serves
-// files. To use other suffixes, set FS.CompressedFileSuffixes.
+// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change FSCompressedFileSuffixes while
+// the program serves files. To use other suffixes, set FS.CompressedFileSuffixes.
 var FSCompressedFileSuffixes = map[string]string{
 	"gzip": FSCompressedFileSuffix,
 	"br":   ".fasthttp.br",

@@ -31,7 +31,8 @@ func (ctx *RequestCtx) FailedCondition() int {
 
 // AllowsRange reports whether the handler may respond with the ranges that the request asks for. The result is true
 // only for a GET request with one Range header. An If-Range header must equal the ETag or Last-Modified header of
-// ctx.Response (RFC 9110 §14.2). This ETag or Last-Modified header must be a strong validator (RFC 9110 §13.1.5).
+// ctx.Response (RFC 9110 §14.2). The matching ETag or Last-Modified header must be a strong validator (RFC 9110
+// §13.1.5).
 func (ctx *RequestCtx) AllowsRange() bool {
 	v := responseValidator(&ctx.Response)
 	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.allowsRange(&ctx.Request.Header)

@@ -366,9 +366,9 @@ func (h *header) EnableNormalizing() bool { return h.changeFlag(namesAsGiven, fa
 // DisableNormalizing makes setters keep the spelling of names, and makes iterators yield names as they were set or
 // received. The result reports whether normalizing was enabled before the call. Normalizing is enabled by default.
 //
-// By default, setters change a known name to the spelling in its RFC ("ETag"), and all other names to the spelling of
-// AppendNormalizedHeaderKey. Iterators yield every name in the spelling of AppendNormalizedHeaderKey ("Etag"). Lookups
-// always ignore case, and received names are always forwarded unchanged.
+// By default, setters change a known name to the spelling in its RFC ("ETag"). Setters change all other names to the
+// spelling of AppendNormalizedHeaderKey. Iterators yield every name in the spelling of AppendNormalizedHeaderKey
+// ("Etag"). Lookups always ignore case, and received names are always forwarded unchanged.
 func (h *header) DisableNormalizing() bool { return h.changeFlag(namesAsGiven, true) }
 
 // changeFlag sets or clears f and reports whether it was clear.

@@ -99,8 +99,8 @@ func readError(err, broken error, begun bool) error {
 	return fmt.Errorf("%w: %w", broken, err)
 }
 
-// ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty
-// line. PeekTrailer then returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
+// ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty line.
+// After ReadTrailer, PeekTrailer returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
 // §6.5.1).
 //
 // If no byte arrives, the error is ErrTimeout or io.EOF; see [ResponseHeader.Read]. After an error, h has no trailers.

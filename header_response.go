@@ -108,9 +108,9 @@ func (h *ResponseHeader) ContentType() []byte {
 // response already has one.
 func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefaultDate, noDefault) }
 
-// Set sets the value of the first header with this name and removes the others. If there is no such header, Set adds
-// one. As in fasthttp, Set adds a Set-Cookie header and keeps the existing cookies. To replace the cookies, call Del or
-// DelAllCookies first.
+// Set sets the value of the first header with this name and removes all other headers with this name. If there is no
+// such header, Set adds one. As in fasthttp, Set adds a Set-Cookie header and keeps the existing cookies. To replace
+// the cookies, call Del or DelAllCookies first.
 //
 // Some headers have special rules:
 //

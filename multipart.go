@@ -79,8 +79,8 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // A form may have up to 1000 parts, each with up to 8 KiB of headers. If a server receives a form with more parts than
 // Server.MaxFormArgs allows, the error is ErrTooManyArgs.
 //
-// If the body is a stream, parsing the form consumes the stream. If you then call Body or BodyWriteTo, the request
-// rebuilds the body from the form.
+// If the body is a stream, parsing the form consumes the stream. After parsing, Body and BodyWriteTo rebuild the body
+// from the form.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form != nil && !req.formed { // it was parsed from another body
 		req.dropForm()

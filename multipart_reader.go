@@ -305,8 +305,8 @@ func (p *Part) Read(b []byte) (int, error) {
 // FormName returns the name of the part's form field (RFC 7578 §4.2). If the part has no such name, the result is "".
 func (p *Part) FormName() string { return p.formName }
 
-// FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client
-// chose the name, so do not trust it.
+// FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client chose
+// the name, so do not trust the name.
 func (p *Part) FileName() string { return p.fileName }
 
 // Header returns the value of the first header with this name. If there is no such header, the result is "". The name

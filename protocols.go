@@ -110,7 +110,7 @@ type HTTP2Config struct {
 	MaxReceiveBufferPerStream int
 
 	// SendPingTimeout is how long a connection can go without received data before a PING frame checks whether the peer
-	// still responds. Zero turns this check off.
+	// still responds. Zero turns the PING frames off.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The

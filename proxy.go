@@ -105,8 +105,8 @@ func (e *ProxyError) Error() string {
 	return text + errorText(e.Err)
 }
 
-// HTTPStatus returns StatusCode, the status code with which an HTTP proxy refused the tunnel. After such a refusal, the
-// server behind the proxy has not seen the request.
+// HTTPStatus returns StatusCode, the status code with which an HTTP proxy refused the tunnel. If the proxy refused the
+// tunnel, the server behind the proxy has not seen the request.
 func (e *ProxyError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns Err.

@@ -371,7 +371,7 @@ func (req *Request) UserValue(key any) any { return req.values.get(key) }
 // RemoveUserValue removes the value stored under key without closing it.
 func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.index(textKey(key))) }
 
-// ResetUserValues removes all values and closes those that implement io.Closer.
+// ResetUserValues removes all values and closes the values that implement io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
 
 // BodyUncompressed decompresses the body according to Content-Encoding, and returns the result. The limits are the

@@ -33,8 +33,8 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 //
 // If a multipart/form-data body has a known length and is not compressed, ContinueReadBody parses the form as it
 // arrives. At most 2 MiB of the files in the form are kept in memory, and the remaining files are written to disk.
-// Afterwards, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is false,
-// ContinueReadBody does not parse forms.
+// After ContinueReadBody, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is
+// false, ContinueReadBody does not parse forms.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
 	if head.Body == http1.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {

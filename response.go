@@ -127,9 +127,9 @@ func (resp *Response) dropBodyAndCoding() {
 	}
 }
 
-// TakeBodyStream hands the body stream over to the caller, who must read and close it. The first size bytes of the
-// stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is empty. If
-// the body was not a stream, TakeBodyStream returns nil.
+// TakeBodyStream hands the body stream over to the caller. The caller must read and close the stream. The first size
+// bytes of the stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is
+// empty. If the body was not a stream, TakeBodyStream returns nil.
 //
 // Trailers that arrive after the call are dropped, because the program may already reuse the response.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
@@ -175,8 +175,7 @@ func (resp *Response) mayHaveBody() bool {
 // same as for BodyGunzip. If there is no Content-Encoding, BodyUncompressed returns the same bytes as Body. If a
 // content coding is unknown, the error is ErrContentEncodingUnsupported.
 //
-// For a response that cannot have a body, such as a 304 or a response to HEAD, Content-Encoding is ignored and the
-// result is empty.
+// For a response that cannot have a body, such as a 304, the result is empty, and Content-Encoding is ignored.
 func (resp *Response) BodyUncompressed() ([]byte, error) {
 	return resp.uncompressedAnswer(coding.Limits{})
 }

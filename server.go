@@ -121,7 +121,7 @@ type Server struct {
 	// protocol or lacks HTTP/1, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig
@@ -334,7 +334,7 @@ type Server struct {
 	CloseOnShutdown bool
 
 	// PoisonReleased overwrites the memory of a request with 0xDB after its handler has returned. Tests can then detect
-	// byte slices that are used too late. Builds with the race detector always overwrite this memory.
+	// byte slices that are used too late. Builds with the race detector always overwrite the memory of a request.
 	PoisonReleased bool
 
 	// MaxKeepaliveDuration has no effect.

@@ -20,10 +20,10 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 //     TLS handshake have half a second to send a request.
 //   - ShutdownWithContext waits until all requests have been served.
 //
-// If ctx is done before the last step is complete, ShutdownWithContext closes all remaining connections and returns the
-// error of ctx at once. Handlers can still be running when ShutdownWithContext returns, and some listeners and
-// connections can still be open. If closing a listener fails, the returned error also includes the listener's error.
-// Hijacked connections stay open.
+// If ctx is done before all requests have been served, ShutdownWithContext closes the remaining connections and returns
+// the error of ctx. Handlers can still be running when ShutdownWithContext returns, and some listeners and connections
+// can still be open. If closing a listener fails, the returned error also includes the listener's error. Hijacked
+// connections stay open.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.endKeepAlives()

@@ -42,8 +42,8 @@ type ServerStats struct {
 	// Refused counts the requests to which the server responded with an error instead of calling Handler.
 	Refused uint64
 
-	// RefusedConcurrency counts the requests that were refused because of Server.MaxConcurrentRequests. Refused counts
-	// these requests too.
+	// RefusedConcurrency counts the requests that were refused because of Server.MaxConcurrentRequests. Refused
+	// includes the requests in RefusedConcurrency.
 	RefusedConcurrency uint64
 
 	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without TLS overhead.

@@ -88,7 +88,7 @@ func (c *serverConn) abandonCtx() (begun bool) {
 // too. Requests beyond the limit get 429 (Too Many Requests).
 //
 // For handlers that watch their context, package web has middleware.Timeout, which sets the context's deadline without
-// starting a goroutine. If a handler returns because of this deadline, the response is 503.
+// starting a goroutine. If a handler returns because of this context's deadline, the response is 503.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }
