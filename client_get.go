@@ -185,8 +185,8 @@ func DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return defaultClient.DoRedirects(req, resp, maxRedirectsCount)
 }
 
-// Get sends a GET request to url with a Client that the whole process shares, and returns the status code and the
-// body. See [Client.Get].
+// Get sends a GET request to url and returns the status code and the body. Get uses a Client that the whole process
+// shares. See [Client.Get].
 func Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return defaultClient.Get(dst, url)
 }

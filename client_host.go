@@ -18,11 +18,11 @@ import (
 //
 // Requests go to Addr, even if the request's URI has another host. The Host header contains the URI's host.
 //
-// If a function in a field of the HostClient panics or calls runtime.Goexit, the connection is closed and the call
-// panics too. The client can run Dial and some other functions on a separate goroutine. A slow function on a separate
-// goroutine cannot delay the end of a call. If a function panics on a separate goroutine, the call panics too, unless
-// the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls return
-// an *ErrBodyStreamWritePanic.
+// If a function in a field of the HostClient panics or calls runtime.Goexit, the client closes the connection, and the
+// call panics too. The client can run Dial and some other functions on a separate goroutine. A slow function on a
+// separate goroutine cannot delay the end of a call. If a function panics on a separate goroutine, the call panics too,
+// unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls
+// return an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
@@ -40,7 +40,7 @@ type HostClient struct {
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
 	// is empty, the host in the address becomes the clone's ServerName. Do not change the configuration after its first
-	// use, because the client can resume TLS sessions that were established with the configuration.
+	// use, because the client can resume earlier TLS sessions.
 	//
 	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
 	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
@@ -60,7 +60,7 @@ type HostClient struct {
 	//
 	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled.
 	// The call returns even if DialContext is still running. If another connection becomes idle first, the call uses
-	// the idle connection, and the new connection is kept for a later call.
+	// the idle connection. The client keeps the new connection for a later call.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTimeout opens connections. The function's timeout argument is the time left for the call, or

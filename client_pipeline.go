@@ -39,8 +39,8 @@ const DefaultMaxPendingRequests = 1024
 // client closes the connection.
 //
 // Each connection has two goroutines, one for writing and one for reading. The goroutines of a connection end when the
-// connection breaks or has been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on
-// a connection's goroutine, all calls on the connection return a *PanicError.
+// connection breaks or has been idle for MaxIdleConnDuration. If a function of the PipelineClient panics on a
+// connection's goroutine, all calls on the connection return a *PanicError.
 //
 // Addr must be set. The zero value of every other field is a safe default. All methods may be called
 // concurrently. Do not change fields after the first call, and do not copy a PipelineClient.
@@ -115,7 +115,7 @@ type PipelineClient struct {
 	WriteBufferSize int
 
 	// ReadTimeout limits the time for a response. The time starts when the response becomes the next one due on the
-	// connection, and ends when the whole response has been read. Zero or a negative value means no limit.
+	// connection, and ends with its last byte. Zero or a negative value means no limit.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time of each write to a connection. Zero or a negative value means no limit.

@@ -8,7 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Cookie holds the name, the value and the attributes of a cookie that a server sets in a Set-Cookie header (RFC 6265).
+// Cookie holds the name, the value and the attributes of a cookie in a Set-Cookie header (RFC 6265).
 //
 // The zero value is an empty cookie, ready to use. Do not copy a Cookie; use CopyTo. Only one goroutine at a time may
 // use a Cookie. The methods of a Cookie return slices that point into the cookie's memory. A slice is valid until the

@@ -230,7 +230,7 @@ func (s *ResponseStream) Flush() error {
 }
 
 // ReadFrom copies data from r to the body until r returns io.EOF. If r is a file and the response has a Content-Length,
-// ReadFrom uses sendfile where the system and the connection support it.
+// ReadFrom uses sendfile where sendfile is supported.
 func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	if n, err, ok := s.sendFile(r); ok {
 		return n, err

@@ -55,11 +55,11 @@ type FS struct {
 	// the operating system.
 	FS fs.FS
 
-	// Root is the directory to serve. If the field FS is set, Root is a directory in that file system, and an empty
-	// Root means the whole file system. If the field FS is nil, an empty Root means the working directory (see
-	// AllowEmptyRoot). FS opens Root for each request, so you can replace the directory at runtime. If the field FS is
-	// nil, Root may also be a regular file. If Root is a regular file, FS serves the file for the path "/" and responds
-	// with 404 to all other paths.
+	// Root is the directory to serve. If the field FS is set, Root is a directory in the fs.FS, and an empty Root means
+	// the whole fs.FS. If the field FS is nil, an empty Root means the working directory (see AllowEmptyRoot). FS opens
+	// Root for each request, so you can replace the directory at runtime. If the field FS is nil, Root may also be a
+	// regular file. If Root is a regular file, FS serves the file for the path "/" and responds with 404 to all other
+	// paths.
 	Root string
 
 	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, an empty Root

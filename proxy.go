@@ -87,8 +87,8 @@ type ProxyError struct {
 	// Proxy is the address of the proxy, as host:port.
 	Proxy string
 
-	// StatusCode is the status code with which an HTTP proxy refused the tunnel, or 0 if the dial failed for a
-	// different reason.
+	// StatusCode is the status code with which an HTTP proxy refused the tunnel. If the dial failed for a different
+	// reason, StatusCode is 0.
 	StatusCode int
 
 	// Err says why there is no tunnel. If StatusCode is not 0, Err is nil.
