@@ -57,7 +57,7 @@ func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 // ReleaseArgs resets the Args and returns it to the pool. Afterwards, do not use the Args or anything that its methods
 // returned. In builds with the race detector, ReleaseArgs overwrites the memory of the list.
 func ReleaseArgs(a *Args) {
-	if raceEnabled {
+	if bufpool.Poisons {
 		a.poison()
 	}
 	a.Reset()

@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"context"
+	"net"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -323,3 +324,101 @@ func (l *lifetime) exit() (over bool) {
 }
 
 func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0 }
+
+// SetReadDeadline sets the deadline for reading the rest of the request. The deadline replaces the server's time
+// limits. After the deadline, pending and later reads of the body fail with os.ErrDeadlineExceeded. The zero time means
+// no limit.
+//
+// The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
+// the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
+// served by a Server, the error wraps errors.ErrUnsupported.
+func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
+	c := ctx.conn
+	if c == nil {
+		return errNotServed
+	}
+	c.input.byHand.Store(&t)
+	return c.nc.SetReadDeadline(t)
+}
+
+// SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
+// time means no limit. If the response is not complete at the deadline, the server truncates the response. The server
+// then closes the HTTP/1 connection or the HTTP/2 stream.
+//
+// The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
+// that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any
+// goroutine may call SetWriteDeadline. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
+func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
+	c := ctx.conn
+	if c == nil {
+		return errNotServed
+	}
+	c.output.byHand.Store(&t)
+	return c.nc.SetWriteDeadline(t)
+}
+
+// resetDeadlines puts the server's own settings in force again.
+func (c *serverConn) resetDeadlines() {
+	if c.input.byHand.Load() != nil || c.output.byHand.Load() != nil {
+		c.clearDeadlines()
+	}
+}
+
+func (c *serverConn) clearDeadlines() {
+	if c.input.byHand.Load() != nil {
+		c.input.byHand.Store(nil)
+		c.input.deadline = time.Time{}
+		c.nc.SetReadDeadline(time.Time{})
+	}
+	if c.output.byHand.Load() != nil {
+		c.output.byHand.Store(nil)
+		c.output.deadline = time.Time{}
+		c.nc.SetWriteDeadline(time.Time{})
+	}
+}
+
+// connContext is what the contexts of a connection's requests descend from.
+type connContext struct {
+	base context.Context
+	own  context.Context // nil before the first request
+}
+
+// baseContext returns the context for the connections of a listener, nil if the server has no contexts for connections.
+func (s *Server) baseContext(ln net.Listener) context.Context {
+	switch {
+	case s.BaseContext != nil:
+		ctx := s.BaseContext(ln)
+		if ctx == nil {
+			panic("gallop: BaseContext returned nil")
+		}
+		return ctx
+	case s.ConnContext != nil:
+		return context.Background()
+	}
+	return nil
+}
+
+// newConnContext returns the context of a new connection, nil if it has none. The connection is from a listener, or, if that is nil,
+// ServeConn was given it.
+func (s *Server) newConnContext(of *servedListener) *connContext {
+	switch {
+	case of != nil && of.base != nil:
+		return &connContext{base: of.base}
+	case s.ConnContext != nil:
+		return &connContext{base: context.Background()}
+	}
+	return nil
+}
+
+// forRequest returns the context that the present request's descends from.
+func (cc *connContext) forRequest(c *serverConn) context.Context {
+	if cc.own == nil {
+		cc.own = cc.base
+		if f := c.srv.ConnContext; f != nil {
+			if cc.own = f(cc.base, c.nc); cc.own == nil {
+				panic("gallop: ConnContext returned nil")
+			}
+		}
+	}
+	return cc.own
+}

@@ -18,8 +18,8 @@ import (
 //   - header_coding.go: headers that allow, describe or rule out a content coding
 //   - header_trailers.go: headers after a chunked body
 //   - header_cookies.go: Cookie and Set-Cookie
-//   - header_refused.go: log lines for names that setters refuse
-//   - header_iter.go and header_shown.go: loops, and the names that they show
+//   - header_params.go: normalized names, log lines for names that setters refuse, parameters of values
+//   - header_iter.go: loops, and the names that they show
 //   - header_read.go and header_write.go: parsing and writing
 //   - fasthttp_spellings.go: methods that take bytes
 

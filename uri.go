@@ -62,7 +62,7 @@ func AcquireURI() *URI { return uriPool.Get().(*URI) }
 // ReleaseURI resets u and returns it to the pool. Afterwards, do not use u or anything that its methods returned. In
 // builds with the race detector, ReleaseURI overwrites the memory of u.
 func ReleaseURI(u *URI) {
-	if raceEnabled {
+	if bufpool.Poisons {
 		u.poison()
 	}
 	u.Reset()
