@@ -103,9 +103,8 @@ func (b *bufferedBody) nextChunk() error {
 	}
 }
 
-// ErrBrokenChunk is returned for a chunked body that is malformed, too expensive to parse, or cut off. ErrBrokenChunk
-// is also returned if a chunk line or the trailers do not fit into the buffer of the reader. In that case, errors.As
-// also finds an *ErrSmallBuffer.
+// ErrBrokenChunk is returned for a chunked body that is malformed, too expensive to parse, or cut off. If a chunk line
+// or the trailers do not fit into the read buffer, ErrBrokenChunk wraps an *ErrSmallBuffer.
 type ErrBrokenChunk struct{ error }
 
 // Unwrap returns the underlying error.

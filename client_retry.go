@@ -215,8 +215,8 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 	return false, errors.As(err, &closed) && n == 1 && closed.Reused && (closed.NotProcessed() || isIdempotent(req))
 }
 
-// SafeToRetry reports whether req, which failed with err, can be sent again without the risk that the server acts on
-// the request twice. SafeToRetry returns true in two cases:
+// SafeToRetry reports whether req can be repeated safely after it has failed with err. SafeToRetry returns true in two
+// cases:
 //
 //   - The server cannot have acted on the request. Either there was no connection, or err has a NotProcessed method
 //     that returns true, such as [ClosedError.NotProcessed].

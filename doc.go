@@ -197,24 +197,24 @@
 //
 // # Ownership of bytes
 //
-// A string that a method returns stays valid forever. A []byte that a method returns is a view of memory that the
-// package will reuse. In a handler, views are valid until the handler returns. In a client, views are valid until you
-// release or reuse the Request or Response that they came from. To keep the bytes of a view for longer, copy the bytes.
-// A RequestCtx and its Request and Response are valid only until the handler returns.
+// A string that a method returns stays valid forever. A []byte that a method returns points into memory that the
+// package will reuse. In a handler, a returned []byte is valid until the handler returns. In a client, a returned
+// []byte is valid until you release or reuse its Request or Response. To keep the bytes for longer, copy the []byte. A
+// RequestCtx and its Request and Response are valid only until the handler returns.
 //
-// Builds with the race detector overwrite released memory with 0xDB, so that tests detect the use of a view that is no
-// longer valid. In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler
+// Builds with the race detector overwrite released memory with 0xDB, so that tests detect the use of a []byte that is
+// no longer valid. In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler
 // has returned.
 //
 // # Strict parsing
 //
 // Request smuggling exploits two parsers that disagree about where a message ends. To prevent request smuggling, the
-// package refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding,
-// conflicting lengths, a bare CR or LF, or whitespace before the colon of a header (RFC 9112 §2.2, §5.1, §6.3). Methods
-// that set a header refuse values that would add another header or start another message.
+// package refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding
+// (RFC 9112 §6.3). A message also must not have whitespace before the colon of a header, or a bare CR or LF (§2.2,
+// §5.1). Methods that set a header refuse values that would add another header or start another message.
 //
-// Every limit has a default, which is documented at the field that sets the limit. In these fields, zero means the
-// default. A negative value turns the limit off, unless the field's documentation says otherwise.
+// Every limit has a default, which is documented at the field that sets the limit. If a limit's field is zero, the
+// default applies. A negative value turns the limit off, unless the field's documentation says otherwise.
 //
 // # Global state
 //
@@ -225,8 +225,8 @@
 //
 // # Names for programs that come from fasthttp
 //
-// A program can switch from fasthttp to this package by changing an import path. For such programs, the package exports
-// names that new programs do not need. In new programs, use the replacements in this list:
+// A program can switch from fasthttp to this package by changing an import path. For programs that come from fasthttp,
+// the package exports names that new programs do not need. In new programs, use the replacements in this list:
 //
 //   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout], [GetDeadline],
 //     [Post], and the client methods with the same names. Use [Client.DoContext], with [Request.SetTimeout] and

@@ -91,10 +91,11 @@ func (h *header) hasLength() bool {
 		h.head.Body == message.UntilClose && h.head.Length == 0
 }
 
-// Special values for the length of a body. ContentLength can return these values, and SetContentLength accepts them.
+// Special values for the length of a body. ContentLength can return these special values, and SetContentLength accepts
+// the same values.
 const (
-	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1 such a body is chunked. Over
-	// HTTP/2 such a body ends at the end of the stream.
+	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1, a body of unknown length is
+	// chunked. Over HTTP/2, a body of unknown length ends when its stream ends.
 	LengthUnknown = -1
 
 	// LengthUntilClose is the length of a body that ends when the connection is closed (RFC 9112 §6.3). Over HTTP/2,
@@ -104,9 +105,9 @@ const (
 
 // ContentLength returns the number of bytes of the body. For a chunked body, the result is LengthUnknown.
 //
-// If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. Such a
-// message has no body, unless it is a response whose unread body ends when the connection is closed. If a message that
-// was not received has neither Content-Length nor Transfer-Encoding, the result is 0.
+// If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. For a
+// received request, LengthUntilClose means that there is no body. For a new message without Content-Length and
+// Transfer-Encoding, the result is 0.
 func (h *header) ContentLength() int {
 	switch {
 	case h.head.Body == message.Chunked:
@@ -131,8 +132,8 @@ func (h *header) sentLength() int64 {
 }
 
 // ConnectionClose reports whether the connection is closed after this message (RFC 9112 §9.3). The result is true if
-// the Connection header contains close, if the message is HTTP/1.0 without keep-alive, or if the body ends only when
-// the connection is closed. For a message received over HTTP/2, the result is false.
+// the Connection header contains close, or if the message is HTTP/1.0 without keep-alive. The result is also true if
+// the body ends only when the connection is closed. For a message received over HTTP/2, the result is false.
 func (h *header) ConnectionClose() bool { return h.saysClose(false) }
 
 // saysClose returns ConnectionClose, or, if keepAlive is set, what it would be with keep-alive added to Connection.
@@ -148,8 +149,8 @@ func (h *header) hasToSayClose() bool {
 	return h.sentMinor() > 0 || h.head.Flags&message.ConnectionClose != 0
 }
 
-// ConnectionUpgrade reports whether the Connection header contains upgrade (RFC 9110 §7.8). In HTTP/1.0 the header
-// must also contain keep-alive, because without keep-alive the connection would be closed.
+// ConnectionUpgrade reports whether the Connection header contains upgrade (RFC 9110 §7.8). In HTTP/1.0, the Connection
+// header must also contain keep-alive, because without keep-alive the connection would be closed.
 func (h *header) ConnectionUpgrade() bool {
 	flags := h.head.Flags
 	return flags&message.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&message.ConnectionKeepAlive != 0)
@@ -158,7 +159,7 @@ func (h *header) ConnectionUpgrade() bool {
 // SetConnectionClose adds close to the Connection header. SetConnectionClose removes keep-alive from the Connection
 // header and keeps all other options.
 //
-// Over HTTP/2 a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
+// Over HTTP/2, a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
 // Upgrade and Transfer-Encoding headers are never sent over HTTP/2 (RFC 9113 §8.2.2).
 func (h *header) SetConnectionClose() { h.setConnection("close") }
 

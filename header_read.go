@@ -31,7 +31,7 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 }
 
 // Read reads a status line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
-// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so it cannot
+// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so Read cannot
 // tell that a response to HEAD or CONNECT has no body.
 //
 // If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for a
@@ -102,8 +102,8 @@ func readError(err, broken error, begun bool) error {
 	return fmt.Errorf("%w: %w", broken, err)
 }
 
-// ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty
-// line. PeekTrailer then returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
+// ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty line.
+// After ReadTrailer, PeekTrailer returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
 // §6.5.1).
 //
 // If no byte arrives, the error is ErrTimeout or io.EOF; see [ResponseHeader.Read]. After an error, h has no trailers.

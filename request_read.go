@@ -10,8 +10,8 @@ import (
 // buffer; see [RequestHeader.Read]. Read keeps req's user values. If r ends before the first byte, the error is
 // io.EOF.
 //
-// If MayContinue returns true after the call to Read, the body has not been read. In that case, send a 100 response,
-// then call ContinueReadBody.
+// If MayContinue returns true after the call to Read, the body has not been read. To read the body, send a 100
+// response, then call ContinueReadBody.
 func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
 
 // ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
@@ -33,8 +33,8 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 //
 // If a multipart/form-data body has a known length and is not compressed, ContinueReadBody parses the form as it
 // arrives. At most 2 MiB of the files in the form are kept in memory, and the remaining files are written to disk.
-// Afterwards, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is false,
-// ContinueReadBody does not parse forms.
+// After ContinueReadBody, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is
+// false, ContinueReadBody does not parse forms.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
 	if head.Body == message.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
@@ -47,9 +47,9 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.readBody(&from, maxBodySize)
 }
 
-// ContinueReadBodyStream continues with a request whose header has been read, and makes its body a stream, which
-// BodyStream returns. The stream has no size limit, so maxBodySize has no effect. Do not use r until the stream has
-// ended or was closed without an error. Forms are parsed in the same way as in ContinueReadBody.
+// ContinueReadBodyStream does the same as ContinueReadBody, but leaves the body unread. BodyStream returns the body as
+// a stream. The stream has no size limit, so maxBodySize has no effect. Do not use r until the stream has ended or was
+// closed without an error. Forms are parsed in the same way as in ContinueReadBody.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	if req.preParses(preParseMultipartForm) {
 		return req.readForm(r)

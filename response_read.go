@@ -13,8 +13,8 @@ const maxInterim = 16
 // Read reads a whole response from r, without a limit on the body. Read skips up to 16 interim responses (1xx except
 // 101). If r ends before the first byte, the error is io.EOF.
 //
-// If StreamBody is true, Read does not read the body. Afterwards, BodyStream returns the body as a stream. Do not use
-// r until the stream has ended or was closed without an error.
+// If StreamBody is true, Read does not read the body. BodyStream then returns the unread body as a stream. Do not use r
+// until the stream has ended or was closed without an error.
 func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
 
 // ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
