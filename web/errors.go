@@ -11,15 +11,16 @@ import (
 
 // Errors that a Ctx returns.
 var (
-	// ErrNoHandlers is returned by Ctx.Format if it is called without offers. Formats panics with the same text.
+	// ErrNoHandlers is returned by Ctx.Format if it is called without offers. Without offers, Formats panics with the
+	// text of ErrNoHandlers.
 	ErrNoHandlers = errors.New("web: no formats are offered: pass at least one Offer")
 
 	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. Both methods wrap ErrNoRoute in an error that
 	// includes the name.
 	ErrNoRoute = errors.New("web: no route has this name")
 
-	// ErrInvalidCookie is returned by Ctx.SetCookie if the name is empty, or the name, value, path or domain contains bytes that are
-	// not allowed there. Such bytes could change other attributes of the cookie.
+	// ErrInvalidCookie is returned by Ctx.SetCookie if the cookie has no name or contains forbidden bytes. A semicolon in the
+	// value, for example, could add attributes to the cookie.
 	ErrInvalidCookie = errors.New("web: the cookie has an empty name or bytes that are not allowed in a cookie")
 
 	errNoViews    = errors.New("web: cannot render a page: Config.Views is not set")
@@ -143,12 +144,12 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have this method. The error handlers of
-// this package ignore it: they take a status only from an [Error]. See [DefaultErrorHandler].
+// this package do not call HTTPStatus: they read the Status of an [Error]. See [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is makes errors.Is compare errors by status. The method returns true if target and e have the same status and target is
-// ErrNotFound, ErrMethodNotAllowed, or an [*Error] without a message of its own. If target has a cause, errors.Is must also find
-// that cause in e.
+// Is makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and without
+// a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If target has a cause,
+// errors.Is must also find that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:
@@ -168,8 +169,8 @@ func (e *Error) text() string {
 }
 
 // Errors for requests that no route matches. Handlers may return these errors too. errors.Is(err, ErrNotFound) is true for every
-// Error with status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. For either error, errors.As
-// yields a new *Error, so a program cannot change the variable by accident.
+// Error with status 404. errors.Is(err, ErrMethodNotAllowed) is true for every Error with status 405. errors.As yields a new
+// *Error, so a program cannot change ErrNotFound or ErrMethodNotAllowed by accident.
 var (
 	// ErrNotFound has status 404. The framework returns it if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)
@@ -237,21 +238,21 @@ func (c *completed) As(target any) bool {
 func (c *completed) Unwrap() error { return c.error }
 
 // ErrorHandler responds to a request whose handler returned an error. Before an ErrorHandler runs, the framework drops the buffered
-// body of the response, and the headers that describe it, such as Content-Type and Content-Encoding. The framework keeps all other
-// headers. An ErrorHandler must be safe for concurrent use; each call has a Ctx of its own. If part of the response has already
-// been sent, no error handler runs, and the server closes the connection.
+// body of the response. The framework also drops headers that describe the body, such as Content-Type. All other headers remain. An
+// ErrorHandler must be safe for concurrent use; each call has a Ctx of its own. If part of the response has already been sent, no
+// error handler runs, and the server closes the connection.
 //
-// An ErrorHandler also responds to requests that the server refused: see [Ctx.Refused]. The path, the method and the headers of
-// such a request may be missing. If errors.As finds an *Error in err, the Message of that *Error is never empty.
+// An ErrorHandler also responds to requests that the server refused: see [Ctx.Refused]. The path, method and headers of a
+// refused request may be missing. If errors.As finds an *Error in err, the Message of that *Error is never empty.
 type ErrorHandler func(c *Ctx, err error)
 
 // DefaultErrorHandler responds in plain text. If errors.As finds an Error in err, the response has the status and the message of
 // the Error. For all other errors, the response is 500 without details. DefaultErrorHandler logs errors with status 500 and above,
 // unless they have already been logged: see [Ctx.MarkErrorLogged].
 //
-// Only an Error determines the status. The method HTTPStatus() int of any other error is ignored. Errors of package rest, for
-// example, have such a method, which returns the status that another server sent. If HTTPStatus counted, a handler could pass
-// another server's 401 or 404 on to its own client by accident. To pass a status on, return an Error with that status:
+// Only an Error determines the status. DefaultErrorHandler does not call the method HTTPStatus() int of other errors. For
+// errors of package rest, for example, HTTPStatus returns the status that another server sent. Your client should not get
+// another server's 401 or 404 by accident. To pass a status on, return an Error with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

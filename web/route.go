@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Route is a method, a host, a path pattern, and the handlers for the requests that match them. [Router.Add] and the other
+// Route holds a method, a host and a path pattern, and the handlers for requests that match. [Router.Add] and the other
 // registration methods return a Route, which belongs to the App. If you mount one App in another, the outer App gets Routes of
 // its own.
 type Route struct {

@@ -30,8 +30,8 @@ type Event struct {
 }
 
 // EventStream sends events to one client. It is valid until the function that SSE calls returns. Its methods may be called
-// concurrently. If the client has disconnected, a write fails. The method then returns the error, the context of the Ctx is
-// canceled, and all later calls fail.
+// concurrently. If the client has disconnected, the methods return an error. After the first such error, the context of the
+// Ctx is canceled and all later calls fail.
 type EventStream struct {
 	c   *Ctx
 	out outStream
@@ -55,14 +55,14 @@ type SSEOptions struct {
 	// turns heartbeats off.
 	Heartbeat time.Duration
 
-	// Retry is how long the client waits before it connects again, in whole milliseconds. The time is sent at the start of the stream.
-	// If Retry is zero or negative, the client chooses the time.
+	// Retry is how long the client waits before it connects again, in whole milliseconds. SSEWith sends Retry at the start of the
+	// stream. If Retry is zero or negative, the client chooses the time.
 	Retry time.Duration
 }
 
 // SSE responds with a stream of server-sent events. It calls serve, which sends the events. When the client disconnects or the
-// server stops, the context of c is done, and serve has to return. SSE returns nil if the context is done when serve returns. If
-// the context is not done, SSE returns the error that serve returned.
+// server stops, the context of c is done, and serve has to return. SSE then returns nil. If serve returns before the context is
+// done, SSE returns the error of serve.
 //
 //	return c.SSE(func(s *web.EventStream) error {
 //		for {

@@ -25,7 +25,7 @@ type Page struct {
 	// Name is the name of the template that renders the page, such as "users/list".
 	Name string
 
-	// Data is the value that the template is executed with: the dot of html/template. It may be nil.
+	// Data is the value of the dot in the template (see html/template). It may be nil.
 	Data any
 
 	// Layout is the name of the template around the page. If Layout is empty, the page gets the default layout of the Views, or no
@@ -64,8 +64,8 @@ type TemplatesConfig struct {
 	// extension. Empty means ".html".
 	Extension string
 
-	// Layout is the name of the default layout: a template that contains {{template "content" .}} where the page goes. Empty means
-	// that pages have no layout, unless Page.Layout names one.
+	// Layout is the name of the default layout. A layout is a template that contains {{template "content" .}} where the page goes.
+	// Empty means that pages have no layout, unless Page.Layout names one.
 	Layout string
 
 	// Partials is the directory of templates that all pages and layouts can include. If a file in this directory defines further
@@ -76,8 +76,8 @@ type TemplatesConfig struct {
 	// nil.
 	Funcs template.FuncMap
 
-	// Reload makes Templates parse the files again each time that a page is rendered. Use it in development. The default is false:
-	// each page is parsed once for each layout.
+	// Reload makes Templates parse the files again whenever a page is rendered. Use it in development. The default is false: each
+	// page is parsed once for each layout.
 	Reload bool
 }
 
@@ -131,8 +131,8 @@ func (t *Templates) names(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Render writes a page to w. It implements [Views] and ignores ctx. If the page and its layout are the same template, the page is
-// rendered without a layout, because a template must not include itself.
+// Render writes a page to w. It implements [Views] and ignores ctx. If the page is its own layout, it is rendered without a
+// layout, because a template must not include itself.
 func (t *Templates) Render(_ context.Context, w io.Writer, page Page) error {
 	name, layout := path.Clean(page.Name), page.Layout // clean, or t.ready would keep a set for each spelling
 	if layout == "" {
