@@ -12,18 +12,17 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// These errors report a mistake in a request, a limit that a response exceeded, or a list of pages that does not
-// end. Compare with errors.Is.
+// Errors that the functions and methods of this package return. Compare them with errors.Is.
 var (
 	// ErrURL is returned for a URL that the client cannot use. The request is not sent.
 	ErrURL = errors.New("rest: unusable URL")
 
-	// ErrPath is returned if a path parameter has no value, or if a value is set for a parameter that the path does not
-	// have. The request is not sent.
+	// ErrPath is returned if a path parameter has no value. It is also returned if a value is set for a parameter that
+	// the path does not have. The request is not sent.
 	ErrPath = errors.New("rest: path parameters and values do not match")
 
-	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one, and for a parameter whose
-	// value is "." or "..". Such a path could lead outside the API. The request is not sent.
+	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one. It is also returned for a
+	// path parameter with the value "." or "..". Such a path could lead outside the API. The request is not sent.
 	ErrPathForbidden = errors.New(`rest: a path must not contain the segment ".."`)
 
 	// ErrMethod is returned for a method that is not a token (RFC 9110 §9.1). The request is not sent.
@@ -59,7 +58,7 @@ type RequestError struct {
 	// Method is the method of the request.
 	Method string
 
-	// URL is the URL of the request. Secrets in it are redacted.
+	// URL is the URL of the request. Secrets in the URL are redacted.
 	URL string
 
 	// Err is the cause: an error from the transport, from the context, or from the io.Writer to which the body was
@@ -81,8 +80,8 @@ func (e *RequestError) Error() string {
 // Unwrap returns Err.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 0, because the API did not respond. If a proxy refused the request, or if Err is a
-// gallop.ParseError, Err has the status.
+// HTTPStatus returns 0, because the API did not respond. If a proxy refused the request, Err has the proxy's
+// status. A gallop.ParseError in Err has a status, too.
 func (e *RequestError) HTTPStatus() int { return 0 }
 
 // unsentError is the error of a request that could not be built.
@@ -119,7 +118,7 @@ type DecodeError struct {
 	// Method is the method of the request.
 	Method string
 
-	// URL is the URL of the request. Secrets in it are redacted.
+	// URL is the URL of the request. Secrets in the URL are redacted.
 	URL string
 
 	// StatusCode is the status of the response, such as 200.
@@ -139,7 +138,7 @@ type DecodeError struct {
 	Err error
 }
 
-// Error returns the method, the URL, the status, the content type, the place in the body and the cause.
+// Error returns one line that describes the request, the response, the position in the body and the cause.
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	if e.Method != "" {
@@ -174,13 +173,13 @@ func (e *DecodeError) HTTPStatus() int { return 0 }
 // APIError is returned for a response whose status is not 2xx.
 //
 // If the body is JSON in a common error format, the fields from Message to Errors are filled in from the body. The
-// supported formats are problem details (RFC 9457) and objects with a message, a code, a list of errors, or errors by
-// field. Fields that the body does not set are empty.
+// supported formats are problem details (RFC 9457) and JSON objects with common members, such as "message", "code"
+// and "errors". Fields that the body does not set are empty.
 type APIError struct {
 	// Method is the method of the request.
 	Method string
 
-	// URL is the URL of the request, after redirects. Secrets in it are redacted.
+	// URL is the URL of the request, after redirects. Secrets in the URL are redacted.
 	URL string
 
 	// StatusCode is the status of the response, such as 404.
@@ -253,8 +252,9 @@ func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
 // StatusOf returns the HTTP status with which the API refused a request. It searches the tree of err, in the order of
 // errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError, RedirectError and
-// web.Error have this method. StatusOf returns 0 if no error in the tree has this method, if no response arrived, or if
-// the response could not be decoded. If a proxy refused the request, the proxy's status is not returned.
+// web.Error have this method. StatusOf returns 0 if no error in the tree has the method HTTPStatus. It also returns 0
+// if no response arrived or the response could not be decoded. If a proxy refused the request, the proxy's status is
+// not returned.
 //
 // A server that passes the status on to its own clients should choose which statuses make sense for them. For example,
 // a 401 from an upstream service means that the server's own credentials are wrong, not the client's.
@@ -430,7 +430,7 @@ type RedirectError struct {
 	// Method is the method of the request.
 	Method string
 
-	// URL is the URL of the request that was redirected. Secrets in it are redacted.
+	// URL is the URL of the request that was redirected. Secrets in the URL are redacted.
 	URL string
 
 	// StatusCode is the status of the response: 301, 302, 303, 307 or 308.

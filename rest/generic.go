@@ -18,20 +18,20 @@ func Head(ctx context.Context, c *Client, path string, options ...RequestOption)
 	return c.Do(r, nil)
 }
 
-// Post sends a POST request to path, with in as the request body, and decodes the response body into an Out. See
-// [Client.NewRequest] for the types that in may have.
+// Post sends a POST request to path and decodes the response body into an Out. The argument in is the request body:
+// see [Client.NewRequest] for the types that it may have.
 func Post[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "POST", path, in, options...)
 	return v, err
 }
 
-// Put sends a PUT request to path, with in as the request body. See [Post].
+// Put sends a PUT request to path. See [Post].
 func Put[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "PUT", path, in, options...)
 	return v, err
 }
 
-// Patch sends a PATCH request to path, with in as the request body. See [Post].
+// Patch sends a PATCH request to path. See [Post].
 func Patch[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "PATCH", path, in, options...)
 	return v, err

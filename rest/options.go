@@ -21,9 +21,9 @@ type option func(*Client) error
 func (f option) apply(c *Client) error { return f(c) }
 
 // WithClient makes the client send requests through g. g must not follow redirects itself, so its MaxRedirects must be
-// 0. If g.DetailedErrors is set, the client also retries a POST when no part of the request was written. A
-// gallop.Client rejects response headers over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and
-// DialDualStack are set.
+// 0. If g.DetailedErrors is set, the client also retries a POST when no part of the request was written. By default, a
+// gallop.Client rejects response headers over 4 KiB and dials only IPv4. Its fields MaxResponseHeaderBytes and
+// DialDualStack change these defaults.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {
@@ -35,7 +35,8 @@ func WithClient(g *gallop.Client) Option {
 }
 
 // WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If rt caches responses, it
-// should mark responses from its cache with the header X-From-Cache, so that the client ignores their outdated rate limits.
+// should add the header X-From-Cache to cached responses. The client then ignores the outdated rate limits of cached
+// responses.
 func WithTransport(rt http.RoundTripper) Option {
 	return option(func(c *Client) error {
 		if rt == nil {
@@ -115,8 +116,8 @@ func WithTimeout(d time.Duration) Option {
 //	codec.JSON{KeepHTML: true, IgnoreTrailing: true}
 //
 // If the codec implements codec.StreamDecoder, it decodes bodies over 1 MiB while they arrive. Any other codec gets the
-// whole body, up to the limit of WithMaxBody. If the codec implements codec.Appender, encoding a request body needs one
-// copy less.
+// whole body, up to the limit of WithMaxBody. If the codec implements codec.Appender, encoding a request body avoids
+// one copy.
 func WithCodec(bodies codec.Codec) Option {
 	return option(func(c *Client) error {
 		if bodies == nil {
@@ -169,8 +170,8 @@ func WithRateLimit(policy RateLimit) Option {
 // request with one credential is never used for a request with another credential. Response.FromCache says whether a
 // response came from the cache.
 //
-// The client obeys the Cache-Control header of a request. A request with only-if-cached is never sent to the server. If
-// no stored response fits, the result is a 504.
+// The client obeys the Cache-Control header of a request. A request with only-if-cached is never sent to the server: if
+// the cache has no suitable response, the call returns an APIError with status 504.
 func WithCache(size int64) Option {
 	return option(func(c *Client) error {
 		if size <= 0 {

@@ -28,10 +28,10 @@ type Rate struct {
 // Known reports whether the server said how many requests are left.
 func (r Rate) Known() bool { return r.known }
 
-// Rate returns the rate limit in the headers of the response. It reads RateLimit, in the form of the current and
-// earlier drafts (draft-ietf-httpapi-ratelimit-headers), and then RateLimit-Remaining, X-RateLimit-Remaining and
-// X-Rate-Limit-Remaining with their related headers. If RateLimit lists several limits, Rate returns the limit with the
-// fewest requests left.
+// Rate returns the rate limit in the headers of the response. The method first reads the RateLimit header, as the
+// current and earlier drafts define it (draft-ietf-httpapi-ratelimit-headers). If there is no RateLimit header, it
+// reads RateLimit-Remaining, X-RateLimit-Remaining or X-Rate-Limit-Remaining, and their related headers. If RateLimit
+// lists several limits, Rate returns the limit with the fewest requests left.
 func (r *Response) Rate() Rate { return rateOf(&r.headers, time.Now()) }
 
 func rateOf(f *fields, now time.Time) (rate Rate) {

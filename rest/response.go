@@ -17,8 +17,8 @@ type Response struct {
 	// Protocol is the HTTP version of the response, such as "HTTP/1.1". It is empty if the response came from the cache.
 	Protocol string
 
-	// FromCache is true if the body came from the cache. If so, the Age header holds the estimated age of the response
-	// in seconds.
+	// FromCache is true if the body came from the cache. In a response from the cache, the Age header holds the
+	// estimated age in seconds.
 	FromCache bool
 
 	// Body is the body of the response. Callers of Open must read and close the Body. After any other call, the Body is
@@ -44,8 +44,9 @@ func (r *Response) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.each(foldName, yield) }
 }
 
-// Time parses the first value of a header as a time: an HTTP date (RFC 9110 §5.6.7), RFC 3339, or a time such as
-// 2006-01-02 15:04:05 with UTC or an offset. ok is false if the header is missing or is not a time.
+// Time parses the first value of a header as a time. The header can hold an HTTP date (RFC 9110 §5.6.7) or an RFC
+// 3339 time. It can also hold a time such as 2006-01-02 15:04:05 with UTC or an offset. ok is false if the header
+// is missing or is not a time.
 func (r *Response) Time(name string) (at time.Time, ok bool) {
 	value := strings.TrimSpace(r.Header(name))
 	if at, err := http.ParseTime(value); err == nil {
