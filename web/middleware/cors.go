@@ -13,19 +13,18 @@ import (
 )
 
 // CORS lets pages from other origins read responses. It implements the CORS protocol of the Fetch standard. It responds to
-// preflight requests itself. If you add CORS to an App, it applies to all requests, including requests that match no route or
-// that the server refuses. If you add CORS to a group, it applies to the routes of the group and to the preflight requests for
-// these routes.
+// preflight requests itself. If you add CORS to an App, it applies to all requests, even if no route matches or the server
+// refuses the request. If you add CORS to a group, it applies to the group's routes and to preflight requests for the routes.
 //
 // CORS does not block requests from other origins. It only controls whether pages from other origins may read the responses.
 //
 // The zero value lets pages from any origin read responses to requests without credentials. The zero value suits a public API.
-// It is unsafe for a server that only its network protects, for example a server in an internal network without logins.
+// Do not use the zero value on an internal server without logins, because public websites could then read its responses.
 type CORS struct {
 	// Origins lists the origins whose pages may read responses. An entry is an origin such as "https://example.com", or
 	// "https://*.example.com" for all subdomains. Add the port unless it is the default port of the scheme. "*" allows every
-	// origin. If neither Origins nor Allow is set, every origin is allowed, too. Handler panics on "null", because any page can
-	// send that origin.
+	// origin. If neither Origins nor Allow is set, every origin is allowed. Handler panics on "null", because any page can send
+	// that origin.
 	Origins []string
 
 	// Allow reports whether pages from an origin that is not in Origins may read responses. If Origins is empty, CORS calls Allow

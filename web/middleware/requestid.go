@@ -10,8 +10,8 @@ import (
 // in a response header, and Logger logs the ID.
 //
 // The zero value accepts an ID from the client if it consists of 1 to 128 letters, digits and characters from "-_.=+/:@".
-// Any other request gets a new ID. IDs in this format are safe to log and to pass on to other servers. An ID is not always
-// unique, because a client can send the same ID twice.
+// A request without such an ID gets a new ID. An accepted ID is safe to log and to pass on to other servers. An ID is not
+// always unique, because a client can send the same ID twice.
 type RequestID struct {
 	// Header is the name of the header that carries the ID in requests and responses. The default is X-Request-Id.
 	Header string
