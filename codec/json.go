@@ -14,17 +14,18 @@ import (
 // that json.Marshal returns, and Decode stores the value that json.Unmarshal stores. Encode and Decode also return the
 // same errors as json.Marshal and json.Unmarshal.
 //
-// JSON takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, strings,
-// numbers, bools and times. For all other types, and for input with an error, JSON calls encoding/json. If JSON finds
-// in the middle of a value that it needs encoding/json, it starts the value over. MarshalJSON and UnmarshalJSON methods
-// can therefore be called twice for the same value.
+// JSON takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, basic
+// types and times. For all other types, and for input with an error, JSON calls encoding/json. If JSON notices in
+// the middle of a value that it needs encoding/json, encoding/json starts again at the beginning of the value.
+// MarshalJSON and UnmarshalJSON methods can therefore be called twice for the same value.
 //
-// Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, short strings are
-// stored together in shared blocks of memory. So are the strings and numbers in variables of type any. If a program keeps only one of these
-// strings, up to 512 bytes stay in memory. If it keeps only one of these any values, up to 8 KB stay in memory.
+// Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, JSON stores short strings
+// together in shared blocks of memory. Strings and numbers in variables of type any share blocks, too. A program that keeps one
+// short string keeps its block in memory, which has up to 512 bytes. A program that keeps one string or number of type any keeps up
+// to 8 KB in memory.
 //
-// JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time. The
-// exceptions are a long string, and a value that encoding/json or an UnmarshalJSON method needs in one piece.
+// JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time. It
+// keeps more for a long string, and for a value that encoding/json or an UnmarshalJSON method needs in one piece.
 type JSON struct {
 	// KeepHTML makes Encode leave <, > and & in strings as they are, like json.Encoder.SetEscapeHTML(false). By
 	// default, Encode escapes these characters, so that the text is safe inside HTML.

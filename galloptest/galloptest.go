@@ -3,8 +3,8 @@
 // [Do] gets the response to one request. [Serve] and [Start] run a server until a test ends, for tests that need a client, several
 // requests, or server settings. All functions also work in a testing/synctest bubble.
 //
-// A RequestCtx that a test makes itself has no server and no connection, so RequestCtx.StreamResponse, HijackConn,
-// EarlyHints, SetReadDeadline and OnDisconnect do nothing or fail. With this package, these methods work.
+// A RequestCtx that a test makes itself has no server and no connection. Methods such as RequestCtx.StreamResponse,
+// HijackConn and EarlyHints then do nothing or fail. With this package, all methods of the RequestCtx work.
 package galloptest
 
 import (

@@ -81,8 +81,9 @@ type Conn struct {
 	local, remote net.Addr
 }
 
-// Stale reports whether an idle connection can no longer be reused, because bytes have arrived or one of the ends has
-// been closed. It does not block. A client calls Stale before it sends another request; see gallop.StaleConn.
+// Stale reports whether an idle connection can no longer be reused. A connection is stale if bytes have arrived or
+// one of its ends has been closed. It does not block. A client calls Stale before it sends another request; see
+// gallop.StaleConn.
 func (c *Conn) Stale() bool { return c.in.stale() }
 
 // LocalAddr returns the address of this end. The address is [Addr] unless [Listener.SetLocalAddr] or

@@ -50,8 +50,8 @@ type Transport struct {
 	// https, socks5 or socks5h. If Proxy is nil, no proxy is used.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// ProxyConnectHeader is sent with each CONNECT to a proxy. If the proxy's URL has credentials, the
-	// Proxy-Authorization header is made from them, replacing any value set here.
+	// ProxyConnectHeader is sent with each CONNECT to a proxy. Credentials in the proxy's URL become the
+	// Proxy-Authorization header, replacing any value in ProxyConnectHeader.
 	ProxyConnectHeader http.Header
 
 	// GetProxyConnectHeader returns the header to send with a CONNECT for target, a host:port. The returned header
@@ -66,12 +66,14 @@ type Transport struct {
 	// IPv4 and IPv6.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTLSContext makes TLS connections for https requests without a proxy. For these requests, it replaces
-	// DialContext, TLSClientConfig and TLSHandshakeTimeout. If DialTLSContext returns a *tls.Conn, the Transport
-	// completes the handshake. If the connection has any other type, DialTLSContext must complete the handshake itself.
+	// DialTLSContext makes TLS connections for https requests without a proxy. For https requests without a proxy,
+	// DialTLSContext replaces DialContext, TLSClientConfig and TLSHandshakeTimeout. If DialTLSContext returns a
+	// *tls.Conn, the Transport completes the handshake. If the connection has any other type, DialTLSContext must
+	// complete the handshake itself.
 	DialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// TLSClientConfig configures TLS. nil means the default configuration. Do not change it after the first call.
+	// TLSClientConfig configures TLS. nil means the default configuration. Do not change the configuration after the
+	// first call.
 	TLSClientConfig *tls.Config
 
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
@@ -120,7 +122,8 @@ type Transport struct {
 	HTTP2 *http.HTTP2Config
 
 	// ForceAttemptHTTP2 has no effect. Programs set it on an http.Transport to keep HTTP/2 enabled when they set
-	// TLSClientConfig or a dial function. In this Transport, those fields do not affect which protocols are used.
+	// TLSClientConfig or a dial function. In this Transport, TLSClientConfig and dial functions do not affect which
+	// protocols are used.
 	ForceAttemptHTTP2 bool
 
 	// ConfigureHost is called with the HostClient for a host before the first call to this host. The function can
