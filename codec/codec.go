@@ -15,7 +15,7 @@ package codec
 
 import "io"
 
-// Codec encodes and decodes one format. Its methods must be safe for concurrent use.
+// Codec encodes and decodes one format. A Codec's methods must be safe for concurrent use.
 type Codec interface {
 	// ContentType returns the media type of encoded values in lower case, such as "application/json". The media type
 	// can have parameters, such as a charset.
@@ -42,8 +42,8 @@ type StreamDecoder interface {
 // Appender is implemented by a Codec that can append the encoding to the caller's slice. Appending avoids a copy.
 type Appender interface {
 	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst is too small for the next n
-	// bytes, AppendEncode calls the function grow, unless grow is nil. From then on, AppendEncode uses the slice that
-	// grow returned and no longer touches the old slice. After an error, AppendEncode returns a slice with the
-	// original contents of dst, possibly in new memory.
+	// bytes, AppendEncode calls the function grow, unless grow is nil. After a call of grow, AppendEncode uses the
+	// slice that grow returned and no longer touches the old slice. After an error, AppendEncode returns a slice with
+	// the original contents of dst, possibly in new memory.
 	AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error)
 }

@@ -25,7 +25,7 @@ import (
 // Write blocks while the buffer holds BufferSize unread bytes.
 const BufferSize = 64 << 10
 
-// Addr is the default address of listeners and connections. Its Network and String methods both return "memory".
+// Addr is the default address of listeners and connections. The methods Network and String of Addr return "memory".
 type Addr struct{}
 
 // Network returns "memory".
@@ -64,8 +64,8 @@ func newPipe(clientAddr, serverAddr net.Addr) *pipe {
 	return p
 }
 
-// Conn is one end of a connection in memory. It is a net.Conn whose methods may be called
-// concurrently. Get one from [Pipe], [PipeSize] or a [Listener]; the zero value is not usable.
+// Conn is one end of a connection in memory. A Conn is a net.Conn whose methods may be called concurrently. Get one
+// from [Pipe], [PipeSize] or a [Listener]; the zero value is not usable.
 //
 // After CloseWrite or Close, the peer reads the bytes that were written before and then gets io.EOF. After Close:
 //
@@ -82,8 +82,8 @@ type Conn struct {
 }
 
 // Stale reports whether an idle connection can no longer be reused. A connection is stale if bytes have arrived or
-// one of its ends has been closed. It does not block. A client calls Stale before it sends another request; see
-// gallop.StaleConn.
+// one of its ends has been closed. The method does not block. A client calls Stale before it sends another request;
+// see gallop.StaleConn.
 func (c *Conn) Stale() bool { return c.in.stale() }
 
 // LocalAddr returns the address of this end. The address is [Addr] unless [Listener.SetLocalAddr] or
@@ -97,7 +97,7 @@ func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 // and then gets io.EOF. The other direction stays open. A later Write fails with io.ErrClosedPipe.
 func (c *Conn) CloseWrite() error { return c.out.closeWrite(io.ErrClosedPipe) }
 
-// Close closes both directions. It always returns nil.
+// Close closes both directions. Close always returns nil.
 func (c *Conn) Close() error {
 	if c.out.closeWrite(net.ErrClosed) == nil {
 		c.in.closeRead()

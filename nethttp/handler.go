@@ -47,7 +47,7 @@ import (
 
 // FromHTTP returns a gallop handler that calls h. The request and the ResponseWriter that h gets behave like those of
 // net/http's server. The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom
-// and io.StringWriter. It works with http.ResponseController. It does not implement http.Pusher.
+// and io.StringWriter. The ResponseWriter works with http.ResponseController, but does not implement http.Pusher.
 //
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //
@@ -70,9 +70,9 @@ import (
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //
-// The context is done when h returns or when the server notices that the client has disconnected. It is also done at
-// a deadline set by gallop.TimeoutHandler. Shutting the server down does not cancel the context, because h can still
-// finish.
+// The context is done when h returns or when the server notices that the client has disconnected. The context is
+// also done at a deadline set by gallop.TimeoutHandler. Shutting the server down does not cancel the context,
+// because h can still finish.
 //
 // If h does not call WriteHeader, the response has the status that ctx.Response had before h was called.
 //

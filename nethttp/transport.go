@@ -79,9 +79,9 @@ type Transport struct {
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ResponseHeaderTimeout is how long the server may take to send the response header after the request and its body
-	// have been written. If the server takes longer, the call fails with an error whose Timeout method returns true.
-	// Zero means no limit.
+	// ResponseHeaderTimeout limits the time from the last byte of the request until the response header has arrived.
+	// If the server takes longer, the call fails with an error whose Timeout method returns true. Zero means no
+	// limit.
 	ResponseHeaderTimeout time.Duration
 
 	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for a 100 response before it sends its
@@ -113,17 +113,18 @@ type Transport struct {
 	// MaxResponseHeaderBytes limits the size of a response's status line and header in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
-	// Protocols is the set of protocols to use. nil means the module's default set. This version supports only HTTP/1,
-	// so its default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. If Protocols is any
-	// other set, RoundTrip returns an error that wraps gallop.ErrProtocols and errors.ErrUnsupported.
+	// Protocols is the set of protocols to use. nil means the module's default set. This version of the module supports
+	// only HTTP/1, so the default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. For a
+	// set that this version does not support, RoundTrip returns an error that wraps gallop.ErrProtocols and
+	// errors.ErrUnsupported.
 	Protocols *http.Protocols
 
-	// HTTP2 configures HTTP/2 connections. This version ignores it.
+	// HTTP2 configures HTTP/2 connections. This version of the module ignores HTTP2.
 	HTTP2 *http.HTTP2Config
 
-	// ForceAttemptHTTP2 has no effect. Programs set it on an http.Transport to keep HTTP/2 enabled when they set
-	// TLSClientConfig or a dial function. In this Transport, TLSClientConfig and dial functions do not affect which
-	// protocols are used.
+	// ForceAttemptHTTP2 has no effect. Programs set ForceAttemptHTTP2 on an http.Transport to keep HTTP/2 enabled
+	// when they set TLSClientConfig or a dial function. In this Transport, TLSClientConfig and dial functions do
+	// not affect which protocols are used.
 	ForceAttemptHTTP2 bool
 
 	// ConfigureHost is called with the HostClient for a host before the first call to this host. The function can

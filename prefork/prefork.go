@@ -59,10 +59,10 @@ type Options struct {
 	// requires ReusePort.
 	ReusePort bool
 
-	// OnReady is called in the parent when all children have been started. Its arguments are the address and the
-	// process IDs of the children. If a client connects before the first child accepts connections, the client waits.
-	// With ReusePort, a connection before that time fails. Run watches the children only after OnReady has returned.
-	// OnReady may be nil.
+	// OnReady is called in the parent when all children have been started. OnReady gets the address and the process
+	// IDs of the children. If a client connects before the first child accepts connections, the client waits. With
+	// ReusePort, a client that connects before any child listens gets an error. Run watches the children only after
+	// OnReady has returned. OnReady may be nil.
 	OnReady func(addr net.Addr, pids []int)
 }
 
@@ -73,7 +73,7 @@ var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 // childVariable is the environment variable that makes a process a child.
 const childVariable = "GALLOP_PREFORK_CHILD"
 
-// IsChild reports whether this process is a child process that [Run] started. It checks whether the environment
+// IsChild reports whether this process is a child process that [Run] started. IsChild checks whether the environment
 // variable GALLOP_PREFORK_CHILD was "1" at the first call of IsChild or Run. In a child, Run removes the variable, so
 // that programs that the child starts are not mistaken for children.
 func IsChild() bool { return isChild() }

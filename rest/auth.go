@@ -25,12 +25,14 @@ type Auth interface {
 	// is not sent and the call returns an AuthError. Do not use r after Authorize has returned.
 	//
 	// If the server responds with 401, the client calls Authorize a second time for the same request. If the second
-	// call of Authorize changes a header, the client sends the request again, unless its body can be read only once.
-	// If the Auth has no better credentials, Authorize should return nil without setting a header.
+	// call of Authorize changes a header, the client sends the request again. A request whose body can be read only
+	// once is not sent again. If the Auth has no better credentials, Authorize should return nil without setting a
+	// header.
 	Authorize(ctx context.Context, r *AuthRequest) error
 }
 
-// AuthFunc is a function that returns the value of the Authorization header (RFC 9110 §11.6.2). It implements [Auth].
+// AuthFunc is a function that returns the value of the Authorization header (RFC 9110 §11.6.2). AuthFunc implements
+// [Auth].
 type AuthFunc func(ctx context.Context) (string, error)
 
 // Authorize implements Auth.
@@ -156,7 +158,7 @@ func (r *AuthRequest) ask(a Auth) error {
 
 // Token is an access token (RFC 6749 §5.1).
 type Token struct {
-	// Value is the token itself. It must not be empty.
+	// Value is the token itself. Value must not be empty.
 	Value string
 	// Type is the scheme of the Authorization header. Empty means Bearer.
 	Type string

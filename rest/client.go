@@ -1,4 +1,4 @@
-// Package rest is a client for JSON APIs. It is also a base for packages that wrap one particular API.
+// Package rest is a client for JSON APIs. The package is also a base for packages that wrap one particular API.
 //
 //	client, err := rest.New("https://api.example.com/v1/",
 //		rest.WithAuth(rest.Bearer(token)),
@@ -64,7 +64,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Client makes requests to one API. Call [New] to make one. It is safe for concurrent use.
+// Client makes requests to one API. Call [New] to make one. A Client is safe for concurrent use.
 type Client struct {
 	base         target
 	headers      fields // sent with all requests to base.origin, like query and cookies
@@ -142,9 +142,9 @@ func New(baseURL string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Clone returns a client with the options of c, followed by the given options. Both clients share a transport unless
-// an option sets another one. The clone starts with a copy of the rate limits that c remembers. Afterwards, each
-// client keeps track of rate limits separately. Each client has its own cache.
+// Clone returns a client with the options of c, followed by the given options. The clone uses the transport of c
+// unless an option sets another one. The clone starts with a copy of the rate limits that c remembers. Afterwards,
+// each client keeps track of rate limits separately. Each client has its own cache.
 func (c *Client) Clone(options ...Option) (*Client, error) {
 	sameTransport := option(func(n *Client) error {
 		n.transport = c.transport

@@ -6,7 +6,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Cookie is a cookie that a response sets (RFC 6265 §4.1). It has the same fields as the Cookie of package web.
+// Cookie is a cookie that a response sets (RFC 6265 §4.1). Cookie has the same fields as the Cookie of package web.
 type Cookie struct {
 	// Name and Value are the cookie's name and value as the server sent them.
 	Name  string

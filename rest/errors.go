@@ -17,12 +17,13 @@ var (
 	// ErrURL is returned for a URL that the client cannot use. The request is not sent.
 	ErrURL = errors.New("rest: unusable URL")
 
-	// ErrPath is returned if a path parameter has no value. It is also returned if a value is set for a parameter that
-	// the path does not have. The request is not sent.
+	// ErrPath is returned if a path parameter has no value. ErrPath is also returned if a value is set for a parameter
+	// that the path does not have. The request is not sent.
 	ErrPath = errors.New("rest: path parameters and values do not match")
 
-	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one. It is also returned for a
-	// path parameter with the value "." or "..". Such a path could lead outside the API. The request is not sent.
+	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one. ErrPathForbidden is also
+	// returned for a path parameter with the value "." or "..". A segment ".." could lead outside the API. The
+	// request is not sent.
 	ErrPathForbidden = errors.New(`rest: a path must not contain the segment ".."`)
 
 	// ErrMethod is returned for a method that is not a token (RFC 9110 §9.1). The request is not sent.
@@ -31,12 +32,12 @@ var (
 	// ErrHeader is returned for headers and cookies that cannot be sent. The request is not sent.
 	ErrHeader = errors.New("rest: invalid header")
 
-	// ErrBodyTooLarge is wrapped in a DecodeError if the body of a response exceeds the limit of [WithMaxBody]. It
-	// wraps gallop.ErrBodyTooLarge.
+	// ErrBodyTooLarge is wrapped in a DecodeError if the body of a response exceeds the limit of [WithMaxBody].
+	// ErrBodyTooLarge wraps gallop.ErrBodyTooLarge.
 	ErrBodyTooLarge = fmt.Errorf("rest: response body exceeds the limit of WithMaxBody: %w", gallop.ErrBodyTooLarge)
 
-	// ErrPagesRepeat is returned if a page repeats an earlier one. This happens if the server ignores the parameter
-	// that selects the page.
+	// ErrPagesRepeat is returned if the server sends the same page again. A server does so if it ignores the
+	// parameter that selects the page.
 	ErrPagesRepeat = errors.New("rest: the server returned the same page twice")
 
 	// ErrPagesEmpty is returned after a hundred empty pages in a row, each of which linked to another page. Without
@@ -52,8 +53,8 @@ var (
 	errPageForeign = errors.New("rest: the next page is on another origin")
 )
 
-// RequestError is returned if no complete response arrived. It wraps the cause. If the context was done, the cause is
-// the context's error.
+// RequestError is returned if no complete response arrived. RequestError wraps the cause. If the context was done,
+// the cause is the context's error.
 type RequestError struct {
 	// Method is the method of the request.
 	Method string
@@ -131,7 +132,7 @@ type DecodeError struct {
 	// Offset is how many bytes of the body had been read when the error was found.
 	Offset int64
 
-	// Path is the path to the value that could not be decoded, such as "items[3].name". It is empty if unknown.
+	// Path is the path to the value that could not be decoded, such as "items[3].name". Path is empty if unknown.
 	Path string
 
 	// Err is the error of the codec, or ErrBodyTooLarge.
@@ -206,7 +207,7 @@ type APIError struct {
 	// Body is the body of the response, cut off after 1 MiB.
 	Body []byte
 
-	// Response is the response, for its headers. Its body has been read.
+	// Response is the response, for its headers. The client has read the body of the Response.
 	Response *Response
 }
 
@@ -250,11 +251,11 @@ func (e *APIError) Error() string {
 // HTTPStatus returns StatusCode.
 func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
-// StatusOf returns the HTTP status with which the API refused a request. It searches the tree of err, in the order of
-// errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError, RedirectError and
-// web.Error have this method. StatusOf returns 0 if no error in the tree has the method HTTPStatus. It also returns 0
-// if no response arrived or the response could not be decoded. If a proxy refused the request, the proxy's status is
-// not returned.
+// StatusOf returns the HTTP status with which the API refused a request. StatusOf searches the tree of err, in the
+// order of errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError,
+// RedirectError and web.Error have this method. StatusOf returns 0 if no error in the tree has the method HTTPStatus.
+// StatusOf also returns 0 if no response arrived or the response could not be decoded. If a proxy refused the
+// request, the proxy's status is not returned.
 //
 // A server that passes the status on to its own clients should choose which statuses make sense for them. For example,
 // a 401 from an upstream service means that the server's own credentials are wrong, not the client's.
@@ -342,10 +343,11 @@ func (i ErrorItem) String() string {
 // RateLimitError is returned if one of the server's rate limits was reached. If the request was sent, the error wraps
 // the server's response, an APIError.
 type RateLimitError struct {
-	// Rate describes the limit. It is the zero value if nothing is known about the limit.
+	// Rate describes the limit. Rate is the zero value if nothing is known about the limit.
 	Rate Rate
 
-	// RetryAfter is how long the server wants the client to wait. It is negative if the server did not say.
+	// RetryAfter is how long the server wants the client to wait. RetryAfter is negative if the server did not say how
+	// long to wait.
 	RetryAfter time.Duration
 
 	// Sent is true if this request was sent and the server refused it. Sent is false if the client did not send the
@@ -377,7 +379,7 @@ func (e *RateLimitError) Error() string {
 	return b.String()
 }
 
-// HTTPStatus returns the status of the response, 403 or 429. It returns 429 if the request was not sent.
+// HTTPStatus returns the status of the response, 403 or 429. HTTPStatus returns 429 if the request was not sent.
 func (e *RateLimitError) HTTPStatus() int {
 	if e.api != nil {
 		return e.api.StatusCode
@@ -436,13 +438,13 @@ type RedirectError struct {
 	// StatusCode is the status of the response: 301, 302, 303, 307 or 308.
 	StatusCode int
 
-	// Location is the absolute URL that the redirect leads to. It can contain secrets.
+	// Location is the absolute URL that the redirect leads to. Location can contain secrets.
 	Location string
 
 	// Reason says why the client does not follow the redirect.
 	Reason string
 
-	// Response is the response, for its headers. Its body has been discarded.
+	// Response is the response, for its headers. The client has discarded the body of the Response.
 	Response *Response
 }
 

@@ -135,9 +135,9 @@ func (f *fields) loopOnes(yield func(string, string) bool) {
 	f.loop(sameName, func(name string, values []string) bool { return yield(name, values[0]) })
 }
 
-// Headers returns an iterator over the headers that were set. It yields each name once, together with all values. The
-// names are in the order in which they were first added. If a header was added in several spellings, the iterator
-// yields the first spelling. Headers that the client adds when it sends the request are not included.
+// Headers returns an iterator over the headers that were set. The iterator yields each name once, with all values of
+// the name. The names are in the order in which they were first added. If a header was added in several spellings,
+// the iterator yields the first spelling. Headers that the client adds when it sends the request are not included.
 //
 // The body of the loop may call any setter of the request. Changes that the body of a loop makes are visible only in
 // later loops. A loop that changes nothing allocates nothing.

@@ -44,8 +44,8 @@ func (r *Request) SetFormFrom(v any) *Request {
 	return r.from(v, []string{"form"}, r.SetForm, r.AddForm)
 }
 
-// SetPathValuesFrom sets path parameters from the fields of a struct. It uses the tag "path" of a field. If a field
-// has no tag "path", its tag "uri" is used. See [Request.SetQueryFrom].
+// SetPathValuesFrom sets path parameters from the fields of a struct that have the tag "path" or "uri". If a field
+// has both tags, the tag "path" is used. See [Request.SetQueryFrom].
 func (r *Request) SetPathValuesFrom(v any) *Request {
 	return r.from(v, []string{"path", "uri"}, r.SetPathValue, r.SetPathValue)
 }

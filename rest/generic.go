@@ -48,7 +48,7 @@ func Delete(ctx context.Context, c *Client, path string, options ...RequestOptio
 	return err
 }
 
-// Send sends a request with the given method and body to path. It decodes the response body into a T and also returns
+// Send sends a request with the given method and body to path. Send decodes the response body into a T and also returns
 // the response. If body is nil, no body is sent. If a response arrived, the returned Response is non-nil, even if there
 // is an error.
 func Send[T any](ctx context.Context, c *Client, method, path string, body any, options ...RequestOption) (T, *Response, error) {

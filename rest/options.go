@@ -22,8 +22,8 @@ func (f option) apply(c *Client) error { return f(c) }
 
 // WithClient makes the client send requests through g. g must not follow redirects itself, so its MaxRedirects must be
 // 0. If g.DetailedErrors is set, the client also retries a POST when no part of the request was written. By default, a
-// gallop.Client rejects response headers over 4 KiB and dials only IPv4. Its fields MaxResponseHeaderBytes and
-// DialDualStack change these defaults.
+// gallop.Client rejects response headers over 4 KiB and dials only IPv4. To accept larger headers, set
+// MaxResponseHeaderBytes. To dial IPv6 as well, set DialDualStack.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {
@@ -110,8 +110,8 @@ func WithTimeout(d time.Duration) Option {
 	})
 }
 
-// WithCodec sets the codec for the bodies of requests and responses. By default, JSON is not escaped for HTML, and
-// anything that follows the JSON value in a response is ignored:
+// WithCodec sets the codec for the bodies of requests and responses. The default codec does not escape JSON for
+// HTML, and ignores anything that follows the JSON value in a response:
 //
 //	codec.JSON{KeepHTML: true, IgnoreTrailing: true}
 //
@@ -166,9 +166,9 @@ func WithRateLimit(policy RateLimit) Option {
 }
 
 // WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size
-// bytes. It does not store a response larger than a quarter of size. Clients do not share a cache. A response to a
-// request with one credential is never used for a request with another credential. Response.FromCache says whether a
-// response came from the cache.
+// bytes. WithCache does not store a response larger than a quarter of size. Clients do not share a cache. A response
+// to a request with one credential is never used for a request with another credential. Response.FromCache says
+// whether a response came from the cache.
 //
 // The client obeys the Cache-Control header of a request. A request with only-if-cached is never sent to the server: if
 // the cache has no suitable response, the call returns an APIError with status 504.

@@ -14,8 +14,8 @@ const maxEmptyPages = 100
 
 // PagesByLink returns an iterator over the elements of all pages of a list. The first page is at the given path. Each
 // page's Link header (RFC 8288) holds the URL of the next page, with the relation "next". The next page must have the
-// same origin as the list, because the headers of the request are not meant for other servers. See
-// [Client.NewRequest] for path.
+// same origin as the list, because the request's headers are not meant for other servers. See [Client.NewRequest] for
+// path.
 //
 // The iterator fetches each page only when the loop reaches it. The method is GET unless an option calls
 // [Request.SetTarget]. If an error occurs, the iterator yields a zero element with the error and stops. If a page

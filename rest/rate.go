@@ -10,16 +10,16 @@ import (
 
 // Rate is a rate limit, as the server describes it in the headers of a response.
 type Rate struct {
-	// Limit is how many requests are allowed per window. It is 0 if unknown.
+	// Limit is how many requests are allowed per window. Limit is 0 if unknown.
 	Limit int
 
 	// Remaining is how many requests are left in this window. The number is meaningful only if Known returns true.
 	Remaining int
 
-	// Reset is when the next window begins. It is zero if unknown.
+	// Reset is when the next window begins. Reset is zero if unknown.
 	Reset time.Time
 
-	// Resource is the name that the server gives to the limited resource. It is empty if the server sent no name.
+	// Resource is the name that the server gives to the limited resource. Resource is empty if the server sent no name.
 	Resource string
 
 	known bool

@@ -38,8 +38,8 @@ func WaitForRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateWait)
 }
 
-// IgnoreRate returns a context whose requests ignore rate limits. The client sends these requests even if it expects
-// the server to refuse them. The client still remembers the limits that the responses announce.
+// IgnoreRate returns a context whose requests ignore rate limits. With this context, the client sends requests even
+// if it expects the server to refuse them. The client still remembers the limits that the responses announce.
 func IgnoreRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateIgnore)
 }

@@ -100,7 +100,7 @@ func EachPage(f func(resp *Response)) RequestOption {
 // URL, the client's own headers and credentials are not sent.
 //
 // The body argument may be nil (no body), a []byte or an io.Reader. The client's Codec encodes a body of any other
-// type. If a reader is also an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can send it
+// type. If a reader is also an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can read it
 // again. Each attempt reads from the position that the reader had before the first attempt. The client does not
 // close readers.
 func (c *Client) NewRequest(ctx context.Context, method, path string, body any, options ...RequestOption) (*Request, error) {
@@ -149,8 +149,8 @@ func (r *Request) check() error {
 func (c *Client) Request() *Request { return &Request{client: c, ctx: context.Background()} }
 
 // Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy.
-// Both requests have the same body. If the body can be read only once, only one of the requests can be sent. Do not
-// call Clone while r is being sent.
+// The original and the copy have the same body. If the body can be read only once, you can send only the original or
+// the copy. Do not call Clone while r is being sent.
 func (r *Request) Clone() *Request {
 	return &Request{
 		client: r.client, ctx: r.ctx, method: r.method, path: r.path,

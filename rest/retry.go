@@ -12,7 +12,7 @@ import (
 )
 
 // Retry sets which requests a client repeats. By default, the client repeats a request after a network error or a
-// response with status 408, 502, 503 or 504. It repeats only requests that are safe to repeat: see
+// response with status 408, 502, 503 or 504. The client repeats only requests that are safe to repeat: see
 // Attempt.ReplaySafe. The client never repeats a request if the body can be read only once or the context is done.
 type Retry struct {
 	// Max is the maximum number of retries of a request. 0 means no retries.
@@ -42,13 +42,13 @@ type Attempt struct {
 	// Context is the context of the call.
 	Context context.Context
 
-	// Request is the request. It must not be changed.
+	// Request is the request. Request must not be changed.
 	Request *Request
 
 	// Response is the response, whose body has been read or dropped. Response is nil if no response arrived.
 	Response *Response
 
-	// Err is the error from the network or from the source of a token. It is nil if there is a Response.
+	// Err is the error from the network or from the source of a token. Err is nil if there is a Response.
 	Err error
 
 	// Number is the number of this attempt within the call, starting at 1.
@@ -58,8 +58,8 @@ type Attempt struct {
 	Elapsed time.Duration
 
 	// ReplaySafe is true if repeating the request is safe. A request is safe to repeat if its method is idempotent
-	// (RFC 9110 §9.2.2) or it has an Idempotency-Key header. It is also safe to repeat if it has certainly not reached
-	// the server.
+	// (RFC 9110 §9.2.2) or it has an Idempotency-Key header. A request that has certainly not reached the server is
+	// safe to repeat, too.
 	ReplaySafe bool
 }
 

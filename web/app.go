@@ -91,7 +91,7 @@ type App struct {
 	draft    *table // all routes, to find two that match the same requests
 }
 
-// New returns an App without routes. It panics if Config.Server already has a Handler, for example because another App uses the
+// New returns an App without routes. New panics if Config.Server already has a Handler, for example because another App uses the
 // Server. New also panics if Config.Codecs has a nil codec, or a codec without a media type. Two codecs with the same media type
 // make New panic, too.
 func New(config Config) *App {
@@ -186,8 +186,8 @@ func (a *App) Addrs() []net.Addr { return a.server().Addrs() }
 // Shutdown stops Listen, ListenTLS, Serve and Run, then waits until all in-flight requests have finished or ctx is done.
 func (a *App) Shutdown(ctx context.Context) error { return a.server().ShutdownWithContext(ctx) }
 
-// Close closes all listeners and connections at once. It cuts off in-flight requests and then waits for their handlers to return.
-// A handler must not call Close, because Close would wait for that handler.
+// Close closes all listeners and connections at once. Close cuts off in-flight requests and then waits for their handlers to
+// return. A handler must not call Close, because Close would wait for that handler.
 func (a *App) Close() error { return a.server().Close() }
 
 // server returns Config.Server.
@@ -280,9 +280,9 @@ func (a *App) Routes() []*Route {
 //
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //
-// URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value,
-// or if a value does not meet the parameter's constraints. URL also rejects a value such as "..", which the App would resolve
-// as a dot segment.
+// URL escapes the values. URL returns ErrNoRoute if no route has the name. URL also returns an error if a parameter has no
+// value, or if a value does not meet the parameter's constraints. URL also rejects a value such as "..", which the App would
+// resolve as a dot segment.
 func (a *App) URL(name string, pairs ...string) (string, error) {
 	if len(pairs)%2 != 0 {
 		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)

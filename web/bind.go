@@ -123,12 +123,12 @@ func (b Binder) Body(v any) error {
 	return b.validated(v, b.decode(codec, source, v))
 }
 
-// All fills v from the path parameters, the query, the headers, the cookies and, if the request has one, the body. A path
-// parameter wins over the query, the query over a header, a header over a cookie, and a cookie over the body.
+// All fills v from the path parameters, the query, the headers, the cookies and, if the request has one, the body. If
+// several sources have a value for a field, the path wins, then the query, the header, the cookie and the body.
 //
-// A JSON body sets a field that has a Binder tag, such as "query", only if the field also has a "json" tag. An XML body sets a
-// field that has a Binder tag only if the field also has an "xml" tag. Bodies in other formats of Config.Codecs never set a field
-// that has a Binder tag.
+// A JSON body sets a field with a Binder tag, such as "query", only if the field also has a "json" tag. An XML body sets a field
+// with a Binder tag only if the field also has an "xml" tag. Bodies in other formats of Config.Codecs never set a field with a
+// Binder tag.
 //
 // If the body has a type that no codec decodes, the error has status 415.
 func (b Binder) All(v any) error {

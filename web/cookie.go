@@ -12,9 +12,9 @@ type Cookie struct {
 	// Name identifies the cookie: the client sends Value back under this name. Name must be a token, and therefore cannot be empty.
 	Name string
 
-	// Value is the text that the client stores. It may be empty. It must not contain semicolons, backslashes, control characters or
-	// non-ASCII bytes. Quotes are allowed only around the whole value. To store arbitrary bytes, encode them, for example in
-	// base64.
+	// Value is the text that the client stores. Value may be empty. Value must not contain semicolons, backslashes, control
+	// characters or non-ASCII bytes. Quotes are allowed only around the whole value. To store arbitrary bytes, encode them, for
+	// example in base64.
 	Value string
 
 	// Path limits the cookie to requests for this path and for paths below it. Empty means "/".
@@ -49,9 +49,10 @@ type Cookie struct {
 }
 
 // SetCookie adds a cookie to the response, replacing any cookie with the same name. SetCookie makes the cookie Secure if
-// SameSite is None or Partitioned is true. It also makes the cookie Secure if the name begins with __Secure- or __Host-, in
-// upper or lower case. If the name begins with __Host-, SetCookie also sets the Path to "/" and leaves the Domain out. If a
-// field contains bytes that are not allowed in a cookie, SetCookie returns ErrInvalidCookie and adds no cookie.
+// SameSite is None or Partitioned is true. SetCookie also makes the cookie Secure if the name begins with __Secure- or
+// __Host-, in upper or lower case. If the name begins with __Host-, SetCookie also sets the Path to "/" and leaves the
+// Domain out. If a field contains bytes that are not allowed in a cookie, SetCookie returns ErrInvalidCookie and adds no
+// cookie.
 func (c *Ctx) SetCookie(cookie Cookie) error {
 	host := hasPrefixFold(cookie.Name, "__Host-")
 	if host || cookie.Path == "" {

@@ -10,8 +10,8 @@ import (
 
 // Ctx reads one request and builds the response to it. A Ctx is also the context.Context of the request.
 //
-// Ownership: a Ctx must not be used after the handler has returned. Strings that its methods return may be kept. A []byte that a
-// method returns is valid only until the handler returns, unless the documentation of the method says otherwise.
+// Ownership: a Ctx must not be used after the handler has returned. You may keep strings that methods of the Ctx return. A
+// []byte that a method returns is valid only until the handler returns, unless the documentation of the method says otherwise.
 //
 // Concurrency: the methods of context.Context may be called by several goroutines at once. A goroutine that uses the context
 // after the handler has returned must have called Done while the handler was running. Only the goroutine that runs the handler

@@ -38,8 +38,8 @@ func (k *kept) end() {
 }
 
 // Context returns the context that SetContext set. If SetContext was not called, Context returns the context that the server made
-// for the request. The server's context is done when the client disconnects or the handler returns. It is also done when the
-// server stops or the handler's time limit expires.
+// for the request. The server's context is done when the client disconnects or the handler returns. The server's context is also
+// done when the server stops or the handler's time limit expires.
 func (c *Ctx) Context() context.Context {
 	if set := c.context.Load(); set != nil {
 		return set.Context
@@ -60,7 +60,7 @@ func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	return c
 }
 
-// Deadline implements context.Context. It returns the deadline of the context that [Ctx.Context] returns.
+// Deadline implements context.Context. The method returns the deadline of the context that [Ctx.Context] returns.
 func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
 
 // Done implements context.Context. Done returns a channel that is closed when the handler has returned or the context from
@@ -105,9 +105,9 @@ func (c *Ctx) Err() error {
 	return err
 }
 
-// Value implements context.Context. It looks up the key in the context that [Ctx.Context] returns. Value also finds values that
-// [Ctx.SetLocal] stored. If SetContext set a context that is not derived from c.Context(), Value does not find the values of
-// SetLocal.
+// Value implements context.Context. The method looks up the key in the context that [Ctx.Context] returns. Value also finds
+// values that [Ctx.SetLocal] stored. If SetContext set a context that is not derived from c.Context(), Value does not find the
+// values of SetLocal.
 func (c *Ctx) Value(key any) any {
 	if key == (isOf{}) {
 		return c

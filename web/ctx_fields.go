@@ -51,8 +51,8 @@ func hasMember(list []byte, member string) bool {
 	return false
 }
 
-// Location sets the Location header (RFC 9110 §10.2.2) and returns c. It escapes bytes that are not allowed in a URI reference.
-// Location does not set the status: see [Ctx.Redirect].
+// Location sets the Location header (RFC 9110 §10.2.2) and returns c. The method escapes bytes that are not allowed in a URI
+// reference. Location does not set the status: see [Ctx.Redirect].
 func (c *Ctx) Location(reference string) *Ctx {
 	return c.SetHeader(gallop.HeaderLocation, escapeReference(reference))
 }
@@ -177,27 +177,27 @@ func (c *Ctx) LastModified(t time.Time) *Ctx {
 	return c
 }
 
-// Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). It compares the conditions of a GET or
-// HEAD request with the response's ETag and Last-Modified headers, so set these headers first. If Fresh returns true, respond with
-// NotModified:
+// Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). Set the response's ETag and
+// Last-Modified headers first, because Fresh compares them with the conditions of a GET or HEAD request. If Fresh returns true,
+// respond with NotModified:
 //
 //	if c.ETag(version).Fresh() {
 //		return c.NotModified()
 //	}
 func (c *Ctx) Fresh() bool { return c.request.FailedCondition() == gallop.StatusNotModified }
 
-// Stale reports whether the client needs a new copy of the resource. It is the opposite of [Ctx.Fresh].
+// Stale reports whether the client needs a new copy of the resource. The method is the opposite of [Ctx.Fresh].
 func (c *Ctx) Stale() bool { return !c.Fresh() }
 
-// NotModified sends status 304 without a body and without headers that describe a body. It always returns nil.
+// NotModified sends status 304 without a body and without headers that describe a body. NotModified always returns nil.
 func (c *Ctx) NotModified() error {
 	c.request.NotModified()
 	return nil
 }
 
 // Precondition returns an error with status 412 if the conditions of the request, such as If-Match, do not hold (RFC 9110 §13.1).
-// It compares the conditions with the response's ETag and Last-Modified headers, so set these headers first. Call Precondition
-// before you change the resource, so that one client does not overwrite another client's changes.
+// Precondition compares the conditions with the response's ETag and Last-Modified headers, so set these headers first. Call
+// Precondition before you change the resource, so that one client does not overwrite another client's changes.
 func (c *Ctx) Precondition() error {
 	if c.request.FailedCondition() == gallop.StatusPreconditionFailed {
 		return NewError(gallop.StatusPreconditionFailed)

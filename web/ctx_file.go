@@ -10,8 +10,8 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// SendFile sends a file from the operating system's file system. It sets Content-Type, Last-Modified and ETag, and it handles
-// ranges, conditional requests and content codings: see [gallop.ServeFile].
+// SendFile sends a file from the operating system's file system. SendFile sets Content-Type, Last-Modified and ETag, and it
+// handles ranges, conditional requests and content codings: see [gallop.ServeFile].
 //
 // The path must not come from a client. To serve paths that clients choose, use gallop.FS. You can also call SendFS with a file
 // system that confines paths, such as the result of os.Root.FS.

@@ -17,8 +17,8 @@ func (c *Ctx) from() *origin {
 }
 
 // IPAddr returns the IP address of the client. If the request came through trusted proxies (see Config.TrustedProxies), IPAddr
-// returns the address that the proxy nearest to the client reported. On a connection without IP addresses, such as a unix
-// socket, IPAddr returns the zero Addr unless a trusted proxy reported an address.
+// returns the address that the proxy nearest to the client reported. Without an address from a trusted proxy, IPAddr returns
+// the zero Addr on connections without IP addresses, such as unix sockets.
 func (c *Ctx) IPAddr() netip.Addr {
 	if hops := c.from().hops; len(hops) > 0 {
 		return hops[len(hops)-1]
@@ -52,8 +52,8 @@ func (c *Ctx) IsProxyTrusted() bool {
 	return c.app.config.trustsPeer(peer, local)
 }
 
-// IsFromLocal reports whether the client is on this machine. It returns true if the client's address is a loopback address. It
-// also returns true if the connection uses a unix socket and no proxy reported an address.
+// IsFromLocal reports whether the client is on this machine. IsFromLocal returns true if the client's address is a loopback
+// address. IsFromLocal also returns true if the connection uses a unix socket and no proxy reported an address.
 func (c *Ctx) IsFromLocal() bool {
 	if ip := c.IPAddr(); ip.IsValid() {
 		return ip.IsLoopback()

@@ -105,8 +105,8 @@ func (c *Ctx) XML(v any) error {
 }
 
 // Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. The media type may have parameters.
-// Encode sends it as the Content-Type, unless a Content-Type was set before. If there is no codec for the media type, or v cannot
-// be encoded, Encode returns an error and sends nothing.
+// Encode sends the media type as the Content-Type, unless a Content-Type was set before. If there is no codec for the media type,
+// or v cannot be encoded, Encode returns an error and sends nothing.
 func (c *Ctx) Encode(mediaType string, v any) error {
 	codec, _ := c.app.codecs.find(mediaType)
 	if codec == nil {
@@ -159,7 +159,7 @@ func (c *Ctx) hasBody() bool {
 
 // SendStatus sets a status and sends its standard text, such as "Not Found", with SendString. If the status does not allow a body,
 // as with 204 and 304, SendStatus sends no body. SendStatus replaces a body that was set before, with its Content-Type and
-// Content-Encoding. SendStatus panics if the status is below 100 or above 999. It always returns nil.
+// Content-Encoding. SendStatus panics if the status is below 100 or above 999. SendStatus always returns nil.
 func (c *Ctx) SendStatus(status int) error {
 	replaces := c.hasBody()
 	c.dropBody()

@@ -30,8 +30,8 @@ func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
 // function write returns an error, SendStreamWriter returns the same error. Return this error from the handler: the server then
 // closes the connection, so the client notices that the body is incomplete.
 //
-// Behind net/http middleware, the body passes through that middleware. If the server cannot send a response in parts, the whole
-// body is buffered and sent after the handler has returned.
+// If net/http middleware wraps the handler, the body passes through this middleware. If the server cannot send a response in
+// parts, the whole body is buffered and sent after the handler has returned.
 func (c *Ctx) SendStreamWriter(write func(w *bufio.Writer) error) error {
 	stream, end, err := c.stream()
 	if err != nil {
@@ -77,10 +77,10 @@ func (f flusher) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements io.Writer. It appends p to the buffered body of the response and never fails.
+// Write implements io.Writer. Write appends p to the buffered body of the response and never fails.
 func (c *Ctx) Write(p []byte) (int, error) { return c.request.Write(p) }
 
-// WriteString implements io.StringWriter. It appends s to the buffered body of the response and never fails.
+// WriteString implements io.StringWriter. WriteString appends s to the buffered body of the response and never fails.
 func (c *Ctx) WriteString(s string) (int, error) { return c.request.WriteString(s) }
 
 // abort closes the connection of a response that failed after a part of it was sent.

@@ -43,7 +43,7 @@
 //
 // # Middleware
 //
-// Middleware is a [Handler] that calls [Ctx.Next]. The structs in package middleware make such Handlers:
+// Middleware is a [Handler] that calls [Ctx.Next]. Package middleware contains common middleware:
 //
 //	app.Use(middleware.RequestID{}, middleware.Logger{}, middleware.Recover{})
 //	app.UseFunc(func(c *web.Ctx) error {

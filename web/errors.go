@@ -15,8 +15,8 @@ var (
 	// text of ErrNoHandlers.
 	ErrNoHandlers = errors.New("web: no formats are offered: pass at least one Offer")
 
-	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. Both methods wrap ErrNoRoute in an error that
-	// includes the name.
+	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. App.URL and Redirect.Route wrap ErrNoRoute in
+	// an error that includes the name.
 	ErrNoRoute = errors.New("web: no route has this name")
 
 	// ErrInvalidCookie is returned by Ctx.SetCookie if the cookie has no name or contains forbidden bytes. A semicolon in the
@@ -63,7 +63,7 @@ type BindError struct {
 	// clients does not end up in logs by accident.
 	Value string
 
-	// Err is the reason why the value was rejected, for example strconv.ErrRange. It is never nil.
+	// Err is the reason why the value was rejected, for example strconv.ErrRange. Err is never nil.
 	Err error
 
 	reason string // for clients
@@ -106,7 +106,7 @@ type Error struct {
 	// Message is plain text for the client. If Message is empty, error handlers see the standard text of Status, such as "Not Found".
 	Message string
 
-	// Err is the cause, which the client does not see. It may be nil.
+	// Err is the cause, which the client does not see. Err may be nil.
 	Err error
 }
 
@@ -124,7 +124,8 @@ func errorWith(status int, cause error) *Error {
 	return &Error{Status: status, Message: gallop.StatusMessage(status), Err: cause}
 }
 
-// With returns a copy of e with another message for the client. It does not change e, so e may be a package variable.
+// With returns a copy of e with another message for the client. The method does not change e, so e may be a package
+// variable.
 func (e *Error) With(message string) *Error {
 	other := *e
 	other.Message = message

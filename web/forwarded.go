@@ -15,7 +15,7 @@ import (
 type ProxyHeaders uint8
 
 const (
-	// XForwarded selects X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host. It is the default.
+	// XForwarded selects X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host. XForwarded is the default.
 	XForwarded ProxyHeaders = iota
 
 	// Forwarded selects the Forwarded header (RFC 7239).

@@ -37,7 +37,7 @@ type problemField struct {
 //   - detail: Error.Message, unless the message is the same as title.
 //   - request_id: the result of Ctx.RequestID, if the request has an ID.
 //   - errors: an array with one object, if the cause is a [BindError]. The object describes the value that could not be bound.
-//     In that object, "in" is BindError.Source and "name" is BindError.Field.
+//     In the object, "in" is BindError.Source and "name" is BindError.Field.
 func ProblemErrorHandler(c *Ctx, err error) {
 	status, text := c.publicError(err)
 	p := problem{Title: gallop.StatusMessage(status), Status: status, RequestID: c.RequestID()}

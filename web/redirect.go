@@ -30,8 +30,8 @@ func (r Redirect) Status(status int) Redirect {
 	return r
 }
 
-// To redirects to any URL or path. It returns an error if the reference is empty. A reference that comes from a client may point to
-// another site, so pass it to [Redirect.Local] instead.
+// To redirects to any URL or path. The method returns an error if the reference is empty. A reference that comes from a client may
+// point to another site, so pass it to [Redirect.Local] instead.
 func (r Redirect) To(reference string) error {
 	if reference == "" {
 		return errNoLocation

@@ -16,13 +16,13 @@ import (
 // from the handlers of net/http and gallop.
 type Handler func(c *Ctx) error
 
-// Handler returns h. It makes a Handler implement [Middleware].
+// Handler returns h. The method makes a Handler implement [Middleware].
 func (h Handler) Handler() Handler { return h }
 
 // Middleware is a [Handler], or a struct of settings that makes a Handler, such as middleware.CORS. Pass Middleware to
 // Router.Use, Group or Host, which call its method Handler.
 type Middleware interface {
-	// Handler returns the function that runs for each request. It panics if the settings contradict each other.
+	// Handler returns the function that runs for each request. The method panics if the settings contradict each other.
 	Handler() Handler
 }
 
@@ -141,9 +141,9 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	return r
 }
 
-// TryAdd registers a route like [Router.Add], but returns an error instead of panicking. Use TryAdd to add routes at runtime. It
-// returns an error if the path is not a valid pattern, or if another route matches the same requests. It also returns an error if
-// no handlers are passed or one of them is nil. If TryAdd returns an error, it registers nothing.
+// TryAdd registers a route like [Router.Add], but returns an error instead of panicking. Use TryAdd to add routes at runtime.
+// TryAdd returns an error if the path is not a valid pattern, or if another route matches the same requests. TryAdd also
+// returns an error if no handlers are passed or one of them is nil. If TryAdd returns an error, it registers nothing.
 func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
 	app, use := g.made(), g.chain()
 	r := &Route{
@@ -181,16 +181,15 @@ func isMethod(s string) bool {
 // Use adds middleware to all routes of the router, including the routes of its groups, hosts and mounts. The middleware of an App
 // also runs for requests that match no route.
 //
-// Use panics if the router already has a route, because that route would not get the middleware. Routes of the router's
-// groups, hosts and mounts count, too. Call Use first, or put the middleware into a Group of its own. Handlers that should run
-// only if no route matches belong in [App.NotFound]. Use also panics if a value is nil, or if the middleware is an
-// [AppChecker] that rejects the App.
+// Use panics if the router, or one of its groups, hosts or mounts, already has a route. Such a route would not get the
+// middleware. Call Use first, or put the middleware into a Group of its own. Handlers that should run only if no route matches
+// belong in [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that rejects the App.
 //
 // To add functions, call [Router.UseFunc].
 func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
 
-// UseFunc adds functions as middleware, for example function literals. It panics if a function is nil, or if the router already has
-// a route: see [Router.Use].
+// UseFunc adds functions as middleware, for example function literals. UseFunc panics if a function is nil, or if the router
+// already has a route: see [Router.Use].
 func (g *Router) UseFunc(middleware ...Handler) {
 	for i, h := range middleware {
 		if h == nil {

@@ -12,11 +12,12 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// CORS lets pages from other origins read responses. It implements the CORS protocol of the Fetch standard. It responds to
-// preflight requests itself. If you add CORS to an App, it applies to all requests, even if no route matches or the server
-// refuses the request. If you add CORS to a group, it applies to the group's routes and to preflight requests for the routes.
+// CORS lets pages from other origins read responses. CORS implements the CORS protocol of the Fetch standard. CORS responds
+// to preflight requests itself. If you add CORS to an App, it applies to all requests, even requests that match no route or
+// are refused. If you add CORS to a group, it applies to the group's routes and to preflight requests for the routes.
 //
-// CORS does not block requests from other origins. It only controls whether pages from other origins may read the responses.
+// CORS does not block requests from other origins. CORS only controls whether pages from other origins may read the
+// responses.
 //
 // The zero value lets pages from any origin read responses to requests without credentials. The zero value suits a public API.
 // Do not use the zero value on an internal server without logins, because public websites could then read its responses.
@@ -52,8 +53,8 @@ type CORS struct {
 	PrivateNetwork bool
 }
 
-// Handler returns the middleware. Handler panics if Credentials is set and every origin is allowed. It also panics if an entry
-// of Origins is not a valid origin.
+// Handler returns the middleware. Handler panics if Credentials is set and every origin is allowed. The method also panics if
+// an entry of Origins is not a valid origin.
 func (o CORS) Handler() web.Handler {
 	h := &cors{CORS: o, methods: strings.Join(o.Methods, ", "), headers: strings.Join(o.Headers, ", "), expose: strings.Join(o.Expose, ", ")}
 	if o.Methods == nil {

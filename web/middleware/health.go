@@ -36,8 +36,8 @@ type Health struct {
 	draining atomic.Bool
 }
 
-// Live always responds with 200. It runs no checks. If Live failed, an orchestrator would restart the process, which does
-// not repair a broken database. Live is a web.Handler.
+// Live always responds with 200. The method runs no checks. If Live failed, an orchestrator would restart the process,
+// which does not repair a broken database. Live is a web.Handler.
 func (h *Health) Live(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	return c.SendString("ok")

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// MemoryStore is a Store in the memory of one process. It is also an Adder, a Swapper, a Counter, a Toucher and a Taker.
+// MemoryStore is a Store in the memory of one process. A MemoryStore also implements Adder, Swapper, Counter, Toucher
+// and Taker.
 //
 // MaxBytes limits the size of a MemoryStore. If there is no room for a new value, the store drops the least recently used values. A
 // store of 1 MiB or more consists of 64 shards. The hash of a key selects the shard. Each shard has its own lock, and drops its own

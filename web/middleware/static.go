@@ -12,8 +12,8 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Static serves the files of a directory or of an fs.FS, using gallop.FS. It supports conditional requests and ranges (RFC 9110
-// §13, §14). Static never serves a file outside the directory, even through a symbolic link.
+// Static serves the files of a directory or of an fs.FS, using gallop.FS. Static supports conditional requests and ranges (RFC
+// 9110 §13, §14). Static never serves a file outside the directory, even through a symbolic link.
 //
 // Static serves each file in the content coding that the client prefers. Static sends a compressed copy of a file, such as
 // app.js.gz, unless the copy is older than the original. The suffix of a copy is ".gz", ".br" or ".zst". If a file has no such
@@ -63,8 +63,8 @@ func (s Static) Endpoint() web.Handler {
 }
 
 // Handler returns middleware that serves files. The whole path of the request names the file. If the file does not exist, the
-// middleware passes the request on to the next handler. It also passes on requests with methods other than GET and HEAD. Add the
-// middleware with NotFound, so that it runs only if no route matches:
+// middleware passes the request on to the next handler. The middleware also passes on requests with methods other than GET and
+// HEAD. Add the middleware with NotFound, so that it runs only if no route matches:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //

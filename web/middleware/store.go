@@ -25,7 +25,7 @@ import (
 //     is 0, the value does not expire. A negative ttl, for example the result of time.Until for a time in the past, is an error.
 //   - A key whose value has expired counts as missing. A Store of limited size may also drop values that have not expired.
 //   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, the
-//     method also returns an error. After such a wait, the caller cannot know whether the Store has made the change.
+//     method also returns an error. If ctx was done during a wait, the caller cannot know whether the Store has made the change.
 //   - A Store returns an error if it cannot tell whether a key exists. A Store never reports a failure as a missing key.
 type Store interface {
 	// Get returns the value of a key. found is false if the key is missing.
@@ -35,7 +35,7 @@ type Store interface {
 	// error is ErrValueTooLarge.
 	Set(ctx context.Context, key string, value []byte, ttl time.Duration) error
 
-	// Delete removes a key. It does nothing if the key is missing.
+	// Delete removes a key. Delete does nothing if the key is missing.
 	Delete(ctx context.Context, key string) error
 }
 
@@ -53,8 +53,8 @@ type Adder interface {
 type Swapper interface {
 	Store
 
-	// CompareAndSwap replaces the value of a key if the current value equals the argument old. It also sets a new ttl. If the key
-	// is missing or has another value, swapped is false and nothing changes.
+	// CompareAndSwap replaces the value of a key if the current value equals the argument old. CompareAndSwap also sets a new
+	// ttl. If the key is missing or has another value, swapped is false and nothing changes.
 	CompareAndSwap(ctx context.Context, key string, old, replacement []byte, ttl time.Duration) (swapped bool, err error)
 
 	// CompareAndDelete removes a key if its value equals the argument old. If the key is missing or has another value,
@@ -63,7 +63,7 @@ type Swapper interface {
 }
 
 // Counter is a Store with counters. The value of a counter is the text of a decimal number in the range of int64, such as "-7". Get
-// returns this text, and Set can store such a text.
+// returns the text of the number, and Set can store the text of a number.
 type Counter interface {
 	Store
 

@@ -13,11 +13,11 @@ type Taker interface {
 	Store
 
 	// Take removes tokens from each bucket and returns taken == true. The argument cost is the number of tokens to remove. If any
-	// bucket has too few tokens, Take removes no tokens and returns taken == false. After each call, Left, RetryAfter and
-	// ResetAfter in the slice describe the buckets. If Take returns an error, Left, RetryAfter and ResetAfter have no meaning.
+	// bucket has too few tokens, Take removes no tokens and returns taken == false. Each call sets the fields Left, RetryAfter
+	// and ResetAfter of every Bucket in the slice. If Take returns an error, Left, RetryAfter and ResetAfter have no meaning.
 	//
-	// If the argument cost is 0, Take only reads the buckets and returns taken == true. If the argument is negative, Take adds
-	// tokens to each bucket, up to Burst. No two buckets may have the same key.
+	// If the argument cost is 0, Take only reads the buckets and returns taken == true. If the argument cost is negative, Take
+	// adds tokens to each bucket, up to Burst. No two buckets may have the same key.
 	//
 	// Take uses the clock of the Store, so all processes that share the Store use the same time. Rounding never gives a client more
 	// tokens than Limit allows. Take does not keep the slice of buckets.
@@ -31,11 +31,11 @@ type Bucket struct {
 	// Key is the name of the bucket in the Store, such as "login:203.0.113.7".
 	Key string
 
-	// Limit is how many tokens the Store adds in each Window. It must be positive.
+	// Limit is how many tokens the Store adds in each Window. Limit must be positive.
 	Limit int64
 
-	// Window is the time in which the Store adds Limit tokens. It must be positive. MemoryStore rounds Window/Limit up to whole
-	// nanoseconds.
+	// Window is the time in which the Store adds Limit tokens. Window must be positive. MemoryStore rounds Window/Limit up to
+	// whole nanoseconds.
 	Window time.Duration
 
 	// Burst is how many tokens the bucket holds when it is full. Zero means Limit. A negative value is an error. Take returns an
@@ -45,8 +45,8 @@ type Bucket struct {
 	// Left is how many whole tokens the bucket has after Take.
 	Left int64
 
-	// RetryAfter is how long the caller must wait until the bucket has enough tokens, rounded up. It is 0 if the bucket had enough
-	// tokens. It is negative if even a full bucket would have too few tokens.
+	// RetryAfter is how long the caller must wait until the bucket has enough tokens, rounded up. RetryAfter is 0 if the bucket
+	// had enough tokens. RetryAfter is negative if even a full bucket would have too few tokens.
 	RetryAfter time.Duration
 
 	// ResetAfter is the time until the bucket is full, rounded up.

@@ -15,8 +15,8 @@ import (
 //
 // Timeout does not interrupt a handler. If a handler ignores the context, Timeout waits until the handler returns, and the
 // server sends the response of the handler. Timeout therefore never leaves a handler running after its request has ended.
-// By contrast, gallop.TimeoutHandler responds with 408 as soon as the time limit has passed. The handler continues to run
-// on another goroutine. Use gallop.TimeoutHandler for handlers that cannot watch a context.
+// gallop.TimeoutHandler, however, responds with 408 as soon as the time limit has passed. The handler continues to run on
+// another goroutine. Use gallop.TimeoutHandler for handlers that cannot watch a context.
 //
 // The zero value allows 30 seconds.
 type Timeout struct {

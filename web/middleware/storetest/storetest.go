@@ -28,8 +28,8 @@ import (
 // tests these interfaces, too.
 //
 // Each test calls the function open once. The function may return the same Store each time, because each test uses its own
-// keys. The exception is the empty key, which several tests use. The Store may hold other values. It needs room for a few
-// hundred values of up to 64 KiB.
+// keys. The exception is the empty key, which several tests use. The Store may hold other values. The Store needs room for
+// a few hundred values of up to 64 KiB.
 //
 // With the flag -short, fewer goroutines call the Store at once.
 func Run(t *testing.T, open func(t *testing.T) middleware.Store) {
