@@ -29,7 +29,7 @@ import (
 // piece.
 type JSON struct {
 	// KeepHTML makes Encode leave <, > and & in strings as they are, like json.Encoder.SetEscapeHTML(false). By
-	// default, Encode escapes these characters, so that the text is safe inside HTML.
+	// default, Encode escapes <, > and &, so that the text is safe inside HTML.
 	KeepHTML bool
 
 	// IgnoreTrailing makes Decode and DecodeFrom ignore anything that follows the first value, like a json.Decoder. By

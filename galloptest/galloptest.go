@@ -55,8 +55,9 @@ func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 // example.com. Do panics if there is no response, for example because h panics with gallop.ErrAbortHandler. To test the error that
 // a client gets, use [Serve].
 //
-// Do returns after h has returned. The exception is a response that switches protocols: a 101, or a 2xx to
-// CONNECT. The body stream of such a response is the connection, an io.ReadWriteCloser that the caller must close.
+// Do returns after h has returned. The exception is a response that switches protocols: a 101, or a 2xx to CONNECT.
+// If the protocol switches, the response's body stream is the connection, an io.ReadWriteCloser that the caller
+// must close.
 //
 // Interim responses are skipped. To see interim responses, such as those of EarlyHints, set OnInterim on the client that [Serve]
 // returns.

@@ -11,8 +11,8 @@ import (
 // net.ErrClosed.
 var ErrListenerClosed = fmt.Errorf("memnet: the listener is closed: %w", net.ErrClosed)
 
-// Listener is a net.Listener whose connections are dialed with its own methods. Create one with [NewListener]; the zero value
-// is not usable. A Listener's methods may be called concurrently.
+// Listener is a net.Listener whose connections are dialed with its own methods. Create a Listener with [NewListener]; the
+// zero value is not usable. A Listener's methods may be called concurrently.
 //
 // There is no backlog. A dial waits until Accept takes the connection, so a successful dial means that the server has
 // accepted the connection.

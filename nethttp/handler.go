@@ -10,18 +10,19 @@
 //	})
 //	log.Fatal(nethttp.ListenAndServe(":8080", mux))
 //
-// [NewServer] returns the gallop.Server instead, so that you can set limits and timeouts before it serves. [FromHTTP]
-// turns an http.Handler into a gallop handler. Use it to run a single handler, such as a metrics page, inside a gallop
-// program.
+// [NewServer] returns a gallop.Server for an http.Handler, so that you can set limits and timeouts before the server
+// starts. [FromHTTP] turns an http.Handler into a gallop handler. Use FromHTTP to run a single handler, such as a
+// metrics page, inside a gallop program.
 //
 // # Serve a gallop handler
 //
-// [ToHTTP] turns a gallop handler into an http.Handler for net/http's server. Use it to move a program to gallop step by
-// step, or to serve a gallop handler over HTTP/2.
+// [ToHTTP] turns a gallop handler into an http.Handler for net/http's server. Use ToHTTP to move a program to gallop
+// step by step, or to serve a gallop handler over HTTP/2.
 //
 // # Make calls
 //
-// [Transport] is an http.RoundTripper on top of gallop's client. Set it as the Transport of an http.Client:
+// [Transport] is an http.RoundTripper on top of gallop's client. Set a Transport as the field Transport of an
+// http.Client:
 //
 //	client := &http.Client{Transport: nethttp.NewTransport()}
 //	resp, err := client.Get("https://example.com/")
@@ -60,9 +61,9 @@ import (
 // is not set, the server reads the whole body before it calls h. See [NewServer] for other settings that programs
 // for net/http expect.
 //
-// Like http.Server, the gallop server responds to OPTIONS * with an empty 200 and does not call h. To change this, use
-// [DisableGeneralOptionsHandler]. If h panics with http.ErrAbortHandler, the connection is closed. Any other panic
-// reaches the gallop server, which responds with 500 if the response has not begun.
+// Like http.Server, the gallop server responds to OPTIONS * with an empty 200 and does not call h. To pass OPTIONS *
+// to h, use [DisableGeneralOptionsHandler]. If h panics with http.ErrAbortHandler, the connection is closed. Any other
+// panic reaches the gallop server, which responds with 500 if the response has not begun.
 //
 // The request's context has these values:
 //   - http.ServerContextKey: an *http.Server whose Handler is set. If [NewServer] created the gallop server, the

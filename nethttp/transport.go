@@ -16,7 +16,7 @@ import (
 )
 
 // NewTransport returns a new Transport that takes its proxies from the environment, see http.ProxyFromEnvironment. Each
-// Transport has its own connections, so a program should make one and share it.
+// Transport has its own connections, so a program should make and share a single Transport.
 func NewTransport() *Transport {
 	return &Transport{Proxy: http.ProxyFromEnvironment}
 }
@@ -34,9 +34,10 @@ func NewTransport() *Transport {
 //	transport_errors.go    errors of the types that net/http returns
 //	transport_trace.go     httptrace
 
-// Transport is an http.RoundTripper on top of gallop's HostClient. Set it as the Transport of an http.Client, which handles
-// redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently, and its fields
-// must not be changed after the first call. A Transport speaks HTTP/1.1. See the field Protocols.
+// Transport is an http.RoundTripper on top of gallop's HostClient. Set a Transport as the field Transport of an
+// http.Client, which handles redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used
+// concurrently, and its fields must not be changed after the first call. A Transport speaks HTTP/1.1. See the field
+// Protocols.
 //
 // A field with the same name as a field of http.Transport has the same meaning, unless its comment says otherwise. Read
 // each response body to its end or close it.

@@ -169,7 +169,7 @@ type Token struct {
 // tokenSlack is how long before a token expires the next one is fetched.
 const tokenSlack = 10 * time.Second
 
-// Tokens returns an [Auth] that calls the source function to get a token. The Auth calls this function again
+// Tokens returns an [Auth] that calls the source function to get a token. The Auth calls the source function again
 // shortly before the token expires, or when the server responds with 401. If the function returns an error, the old
 // token stays in use until it expires. Only one goroutine at a time calls the function. The ctx argument is the
 // context of a call that needs the token.

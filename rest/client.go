@@ -64,7 +64,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Client makes requests to one API. Call [New] to make one. A Client is safe for concurrent use.
+// Client makes requests to one API. Call [New] to make a Client. A Client is safe for concurrent use.
 type Client struct {
 	base         target
 	headers      fields // sent with all requests to base.origin, like query and cookies

@@ -41,7 +41,7 @@ var (
 	ErrPagesRepeat = errors.New("rest: the server returned the same page twice")
 
 	// ErrPagesEmpty is returned after a hundred empty pages in a row, each of which linked to another page. Without
-	// this limit, a loop over the elements might never end.
+	// a limit for empty pages, a loop over the elements might never end.
 	ErrPagesEmpty = errors.New("rest: a hundred pages in a row are empty")
 
 	errEmptyGzip   = errors.New("rest: a gzip body has too many empty members")
@@ -125,8 +125,8 @@ type DecodeError struct {
 	// StatusCode is the status of the response, such as 200.
 	StatusCode int
 
-	// ContentType is the Content-Type header of the response. This header often explains the error, for example if a
-	// proxy responded with an HTML page.
+	// ContentType is the Content-Type header of the response. The Content-Type often explains the error, for example
+	// if a proxy responded with an HTML page.
 	ContentType string
 
 	// Offset is how many bytes of the body had been read when the error was found.
@@ -253,9 +253,9 @@ func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
 // StatusOf returns the HTTP status with which the API refused a request. StatusOf searches the tree of err, in the
 // order of errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError,
-// RedirectError and web.Error have this method. StatusOf returns 0 if no error in the tree has the method HTTPStatus.
-// StatusOf also returns 0 if no response arrived or the response could not be decoded. If a proxy refused the
-// request, the proxy's status is not returned.
+// RedirectError and web.Error have a method HTTPStatus. StatusOf returns 0 if no error in the tree has the method
+// HTTPStatus. StatusOf also returns 0 if no response arrived or the response could not be decoded. If a proxy refused
+// the request, the proxy's status is not returned.
 //
 // A server that passes the status on to its own clients should choose which statuses make sense for them. For example,
 // a 401 from an upstream service means that the server's own credentials are wrong, not the client's.

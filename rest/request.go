@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request is a request that you build with its setters. Client.NewRequest and Client.Request make one. A Request can be
-// sent more than once, unless its body can be read only once. Setters return the request. If a setter gets an invalid
-// argument, Do returns an error that describes the first invalid argument. Only one goroutine at a time may use a
-// Request. Do not copy a Request. Use Clone instead.
+// Request is a request that you build with its setters. Client.NewRequest and Client.Request make a Request. A Request
+// can be sent more than once, unless its body can be read only once. Setters return the request. If a setter gets an
+// invalid argument, Do returns an error that describes the first invalid argument. Only one goroutine at a time may use
+// a Request. Do not copy a Request. Use Clone instead.
 type Request struct {
 	_       noCopy
 	client  *Client

@@ -30,9 +30,9 @@ type Config struct {
 	// the built-in one. Nil adds no constraints.
 	Constraints map[string]Constraint
 
-	// Codecs adds body formats. Binder decodes request bodies in these formats, and Ctx.Encode and Ctx.AutoFormat send responses in
-	// them. A codec for "application/json" replaces codec.JSON, and a codec for "application/xml" replaces codec.XML. New panics if
-	// two codecs have the same media type. If Codecs is nil, the App supports only JSON and XML.
+	// Codecs adds body formats. Binder decodes request bodies with the Codecs, and Ctx.Encode and Ctx.AutoFormat encode responses
+	// with them. A codec for "application/json" replaces codec.JSON, and a codec for "application/xml" replaces codec.XML. New
+	// panics if two codecs have the same media type. If Codecs is nil, the App supports only JSON and XML.
 	Codecs []codec.Codec
 
 	// Views renders templates for Ctx.Render and Ctx.RenderPage, for example *Templates. If Views is nil, Ctx.Render and
@@ -43,16 +43,17 @@ type Config struct {
 	Validator Validator
 
 	// TrustedProxies are the networks of the proxies in front of the app. If a trusted proxy sends a request, the app takes the
-	// client's address, the scheme and the host from proxy headers. ProxyHeaders selects these headers. If TrustedProxies is empty,
-	// the app trusts no proxy. If TrustedProxies is not empty, the app also trusts peers on a unix socket. Each proxy must set
-	// every selected header, or remove the header if the client sent one.
+	// client's address, the scheme and the host from proxy headers. ProxyHeaders selects the proxy headers. If TrustedProxies is
+	// empty, the app trusts no proxy. If TrustedProxies is not empty, the app also trusts peers on a unix socket. Each proxy must
+	// set every selected header, or remove the header if the client sent one.
 	TrustedProxies []netip.Prefix
 
 	// ProxyHeaders selects the headers that the trusted proxies set. The zero value is XForwarded.
 	ProxyHeaders ProxyHeaders
 
-	// OnListen is called just before the app accepts connections from a listener. Use it, for example, to find out which port was
-	// chosen for ":0". OnListen runs after Server.OnListen, and the same rules apply to both functions. OnListen may be nil.
+	// OnListen is called just before the app accepts connections from a listener. Use OnListen, for example, to find out which
+	// port was chosen for ":0". OnListen runs after Server.OnListen, and the same rules apply to both functions. OnListen may be
+	// nil.
 	OnListen func(ln net.Listener)
 
 	// NoListenLog turns off the log line that names the address of each listener. By default, the app logs the address

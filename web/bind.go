@@ -11,7 +11,7 @@ import (
 	"github.com/gallop-http/gallop/codec"
 )
 
-// Validator checks the structs that Binder has filled. Set it as Config.Validator.
+// Validator checks the structs that Binder has filled. Set a Validator as Config.Validator.
 type Validator interface {
 	// Validate checks v, the pointer that was passed to a Binder method. ctx is the [*Ctx] of the request. If Validate returns an
 	// *Error, Binder returns that error unchanged. If Validate returns an error of another type, Binder wraps the error in an

@@ -7,7 +7,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Cookie is a cookie that a response sets (RFC 6265). Pass it to Ctx.SetCookie.
+// Cookie is a cookie that a response sets (RFC 6265). Pass the Cookie to Ctx.SetCookie.
 type Cookie struct {
 	// Name identifies the cookie: the client sends Value back under this name. Name must be a token, and therefore cannot be empty.
 	Name string

@@ -12,7 +12,7 @@ import (
 // BodyUncompressed returns the body of the request, decompressed if it has a content coding such as gzip. If the body has no
 // content coding, the returned slice is valid only until the handler returns. The server's MaxRequestBodySize also limits the
 // decompressed size. If the body is too large, the error is an *Error with status 413. Status 415 means an unknown content
-// coding. All other errors have status 400.
+// coding. All other errors of BodyUncompressed have status 400.
 func (c *Ctx) BodyUncompressed() (body []byte, err error) {
 	r := &c.request.Request
 	if len(r.Header.ContentEncoding()) == 0 {

@@ -77,8 +77,8 @@ const defaultFormat = "default"
 
 // Format responds in the format that the client prefers according to the Accept header, and adds Accept to Vary. Format sets the
 // Content-Type to the MediaType of the chosen offer and then runs the offer's Handler. SendString, JSON and other methods that send
-// a body keep this Content-Type. If no offer is acceptable, the error has status 406 and its message lists the offers. If Format is
-// called without offers, the error is [ErrNoHandlers].
+// a body keep the Content-Type of the offer. If no offer is acceptable, the error has status 406 and its message lists the offers.
+// If Format is called without offers, the error is [ErrNoHandlers].
 func (c *Ctx) Format(formats ...Offer) error {
 	if len(formats) == 0 {
 		return ErrNoHandlers
@@ -166,9 +166,9 @@ func notAcceptable(offers []string) error {
 }
 
 // AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. If the
-// client accepts none of these formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string or a
-// []byte is sent unchanged, and any other value is formatted with fmt.Sprint. As HTML, AutoFormat sends the escaped plain text in
-// a p element. The Content-Type of the chosen format replaces a Content-Type that was set before.
+// client accepts none of the App's formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string
+// or a []byte is sent unchanged, and any other value is formatted with fmt.Sprint. As HTML, AutoFormat sends the escaped plain
+// text in a p element. The Content-Type of the chosen format replaces a Content-Type that was set before.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
 	c.forgetType()

@@ -27,8 +27,8 @@ func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
 
 // SendStreamWriter calls the function write, which writes the body to w while the handler runs. The server sends the buffered
 // bytes to the client whenever w is full or flushed. Set the status and the headers before you call SendStreamWriter. If the
-// function write returns an error, SendStreamWriter returns the same error. Return this error from the handler: the server then
-// closes the connection, so the client notices that the body is incomplete.
+// function write returns an error, SendStreamWriter returns the same error. Return the error from the handler, too: the server
+// then closes the connection, so the client notices that the body is incomplete.
 //
 // If net/http middleware wraps the handler, the body passes through this middleware. If the server cannot send a response in
 // parts, the whole body is buffered and sent after the handler has returned.

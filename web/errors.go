@@ -99,8 +99,8 @@ func asBindError(err error) *BindError {
 // Error is an error that chooses the status of the response. Handlers can return an *Error, and the framework itself returns
 // *Errors too. If several goroutines share an Error, do not change its fields. Call With to get a copy with another message.
 type Error struct {
-	// Status is the status of the response, from 400 to 599. The error handlers of this package treat a value outside this range as
-	// 500.
+	// Status is the status of the response, from 400 to 599. The error handlers of this package treat a Status below 400 or above
+	// 599 as 500.
 	Status int
 
 	// Message is plain text for the client. If Message is empty, error handlers see the standard text of Status, such as "Not Found".
@@ -144,8 +144,8 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have this method. The error handlers of
-// this package do not call HTTPStatus: they read the Status of an [Error]. See [DefaultErrorHandler].
+// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have a method HTTPStatus. The error
+// handlers of this package do not call HTTPStatus: they read the Status of an [Error]. See [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
 // Is makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and without
@@ -169,14 +169,15 @@ func (e *Error) text() string {
 	return gallop.StatusMessage(e.Status)
 }
 
-// Errors for requests that no route matches. Handlers may return these errors too. errors.Is(err, ErrNotFound) is true for every
-// Error with status 404. errors.Is(err, ErrMethodNotAllowed) is true for every Error with status 405. errors.As yields a new
-// *Error, so a program cannot change ErrNotFound or ErrMethodNotAllowed by accident.
+// Errors for requests that no route matches. Handlers may return ErrNotFound and ErrMethodNotAllowed, too. errors.Is(err,
+// ErrNotFound) is true for every Error with status 404. errors.Is(err, ErrMethodNotAllowed) is true for every Error with status
+// 405. errors.As yields a new *Error, so a program cannot change ErrNotFound or ErrMethodNotAllowed by accident.
 var (
-	// ErrNotFound has status 404. The framework returns it if no route matches the path of a request.
+	// ErrNotFound has status 404. The framework returns ErrNotFound if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)
 
-	// ErrMethodNotAllowed has status 405. The framework returns it if only routes for other methods match the path.
+	// ErrMethodNotAllowed has status 405. The framework returns ErrMethodNotAllowed if only routes for other methods
+	// match the path.
 	ErrMethodNotAllowed error = statusError(gallop.StatusMethodNotAllowed)
 )
 

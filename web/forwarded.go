@@ -250,8 +250,8 @@ func isHost(host []byte) bool {
 }
 
 // PrivateNetworks returns the networks that cannot be reached from the Internet: loopback, link-local and private addresses. RFC
-// 1122, 3927, 1918, 4291 and 4193 define these networks. Use the result as Config.TrustedProxies if every host in these networks
-// can be trusted.
+// 1122, 3927, 1918, 4291 and 4193 define these networks. Use the result as Config.TrustedProxies if you can trust every host in
+// private networks.
 func PrivateNetworks() []netip.Prefix {
 	var list []netip.Prefix
 	for _, s := range []string{

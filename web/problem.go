@@ -24,8 +24,8 @@ type problemField struct {
 	Detail string `json:"detail"`
 }
 
-// ProblemErrorHandler responds with problem details (RFC 9457), as application/problem+json. Set it as Config.ErrorHandler, or pass
-// it to Router.OnError to use it for a group.
+// ProblemErrorHandler responds with problem details (RFC 9457), as application/problem+json. Set ProblemErrorHandler as
+// Config.ErrorHandler, or pass it to Router.OnError for a single group.
 //
 //	{"title":"Bad Request","status":400,"detail":"query \"page\" is not a number","errors":[{"in":"query","name":"page","detail":"..."}]}
 //

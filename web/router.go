@@ -118,8 +118,8 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 // a pattern always matches the whole path. Add also rejects {id:int}, because other routers read the text after the colon as a
 // constraint or as a regular expression.
 //
-// In the text of a pattern, Add rejects the characters +, ?, (, ), <, >, [, ], ^ and |. Other routers give these characters a
-// special meaning. To use such a character as text, escape it with a backslash. Do not write %XX in a pattern: paths are decoded
+// In the text of a pattern, Add rejects characters with a meaning in other routers: +, ?, (, ), <, >, [, ], ^ and |. To use one
+// of the rejected characters as text, escape the character with a backslash. Do not write %XX in a pattern: paths are decoded
 // before they are matched, so write the character itself. To match a literal % before two hexadecimal digits, escape the % too.
 //
 // The constraints are:
@@ -181,9 +181,10 @@ func isMethod(s string) bool {
 // Use adds middleware to all routes of the router, including the routes of its groups, hosts and mounts. The middleware of an App
 // also runs for requests that match no route.
 //
-// Use panics if the router, or one of its groups, hosts or mounts, already has a route. Such a route would not get the
-// middleware. Call Use first, or put the middleware into a Group of its own. Handlers that should run only if no route matches
-// belong in [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that rejects the App.
+// Use panics if the router, or one of its groups, hosts or mounts, already has a route. A route that exists already would not
+// get the middleware. Call Use first, or put the middleware into a Group of its own. Handlers that should run only if no route
+// matches belong in [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that rejects
+// the App.
 //
 // To add functions, call [Router.UseFunc].
 func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
@@ -273,8 +274,8 @@ func joinPath(prefix, path string) string {
 	return prefix + path
 }
 
-// Route makes a group for the prefix and passes the group to the function register. Use it to keep the routes of a
-// group in one block of code. See [Router.Group].
+// Route makes a group for the prefix and passes the group to the function register. Use Route to keep the routes of
+// a group in one block of code. See [Router.Group].
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
 // OnError sets the error handler of g. Routes and groups of g get the error handler only if they are made after this call. Nil

@@ -75,8 +75,8 @@ type SSEOptions struct {
 //		}
 //	})
 //
-// SSE needs a server that can send a response in parts, such as gallop.Server or the server of net/http. With other servers, the
-// error has status 501. For a HEAD request, SSE does not call serve and sends no events.
+// SSE needs a server that can send a response in parts, such as gallop.Server or the server of net/http. With any other server,
+// SSE returns an error with status 501. For a HEAD request, SSE does not call serve and sends no events.
 func (c *Ctx) SSE(serve func(s *EventStream) error) error { return c.SSEWith(SSEOptions{}, serve) }
 
 // SSEWith responds with a stream of server-sent events, using the given options. See [Ctx.SSE].

@@ -76,14 +76,14 @@ type TemplatesConfig struct {
 	// be nil.
 	Funcs template.FuncMap
 
-	// Reload makes Templates parse the files again whenever a page is rendered. Use it in development. The default is false: each
-	// page is parsed once for each layout.
+	// Reload makes Templates parse the files again whenever a page is rendered. Use Reload in development. The default is false:
+	// each page is parsed once for each layout.
 	Reload bool
 }
 
 // Templates implements [Views] with html/template. Each file holds one template. The name of a page is the path of its file without
 // the extension, such as "users/list". A page can define templates, for example for a {{block "title" .}} in its layout. Other
-// pages do not see the templates that a page defines. Templates may be used concurrently. Make one with NewTemplates.
+// pages do not see the templates that a page defines. Templates may be used concurrently. Create Templates with NewTemplates.
 type Templates struct {
 	config TemplatesConfig
 
