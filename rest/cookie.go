@@ -11,7 +11,8 @@ type Cookie struct {
 	// Name and Value are the cookie's name and value as the server sent them.
 	Name  string
 	Value string
-	// Path limits the cookie to paths below it. Empty means the directory of the request path.
+	// Path limits the cookie to requests for this path and for paths below it. Empty means the directory of the request
+	// path.
 	Path string
 	// Domain makes the cookie valid for this domain and its subdomains. Empty means the host of the request only.
 	Domain string

@@ -19,8 +19,8 @@ type RateLimit struct {
 	// sent again.
 	Wait bool
 
-	// MaxPause caps how long the client pauses because of a response's Retry-After header or the time of the next
-	// window. During the pause, new requests fail without being sent, or wait if Wait is set. 0 means no limit.
+	// MaxPause caps how long the client pauses after a response with Retry-After or when no requests are left in
+	// the window. During the pause, new requests fail without being sent, or wait if Wait is set. 0 means no limit.
 	MaxPause time.Duration
 }
 

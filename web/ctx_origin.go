@@ -91,7 +91,7 @@ func (c *Ctx) hostPort() []byte {
 // Hostname returns the host without the port and without a final dot. See [Ctx.Host].
 func (c *Ctx) Hostname() string { return string(c.host()) }
 
-// Subdomains returns the subdomain labels of the host, leftmost first. The below argument is the number of labels in your own
+// Subdomains returns the subdomain labels of the host, leftmost first. The argument "below" is the number of labels in your own
 // domain. Subdomains does not return the labels of your own domain. For the host "a.b.example.com", Subdomains(2) returns "a" and
 // "b". An IP address has no subdomains.
 func (c *Ctx) Subdomains(below int) []string {

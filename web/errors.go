@@ -253,8 +253,8 @@ type ErrorHandler func(c *Ctx, err error)
 // unless they have already been logged: see [Ctx.MarkErrorLogged].
 //
 // Only an Error determines the status. DefaultErrorHandler does not call the method HTTPStatus() int of other errors. For
-// errors of package rest, for example, HTTPStatus returns the status that another server sent. Your client should not get
-// another server's 401 or 404 by accident. To pass a status on, return an Error with that status:
+// errors of package rest, for example, HTTPStatus returns the status that another server sent. A handler therefore does
+// not pass another server's 401 or 404 on by accident. To pass a status on, return an Error with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

@@ -10,8 +10,8 @@ import (
 )
 
 // Log returns the logger of the App with the attributes method, path and, if the request has an ID, id. The App logs to the
-// ErrorLog of Config.Server. If the Server has only a Logger, the App logs to that Logger. If neither is set, the App and the
-// server log to slog.Default.
+// ErrorLog of Config.Server. If the Server has only a Logger, the App logs to that Logger. If neither ErrorLog nor Logger is
+// set, the App and the server log to slog.Default.
 func (c *Ctx) Log() *slog.Logger {
 	log := c.app.log.With(slog.String("method", c.Method()), slog.String("path", c.Path()))
 	if id := c.RequestID(); id != "" {

@@ -118,9 +118,10 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 // a pattern always matches the whole path. Add also rejects {id:int}, because other routers read the text after the colon as a
 // constraint or as a regular expression.
 //
-// In the text of a pattern, Add rejects characters with a meaning in other routers: +, ?, (, ), <, >, [, ], ^ and |. To use one
-// of the rejected characters as text, escape the character with a backslash. Do not write %XX in a pattern: paths are decoded
-// before they are matched, so write the character itself. To match a literal % before two hexadecimal digits, escape the % too.
+// In the text of a pattern, Add rejects +, ?, (, ), <, >, [, ], ^ and |. The rejected characters have a meaning in other
+// routers. To use one of the rejected characters as text, escape the character with a backslash. Do not write %XX in a pattern:
+// paths are decoded before they are matched, so write the character itself. To match a literal % before two hexadecimal digits,
+// escape the % too.
 //
 // The constraints are:
 //
@@ -289,7 +290,7 @@ func (g *Router) OnError(h ErrorHandler) {
 //
 //   - The routes keep their middleware, which runs after the middleware of g.
 //   - The routes keep their error handler, constraints, names and hosts. A route without a host gets the host of g.
-//   - Apart from ErrorHandler and Constraints, the outer App's Config applies to the routes. The NotFound handlers of app do
+//   - The routes use the Config of the outer App, except for ErrorHandler and Constraints. The NotFound handlers of app do
 //     not run.
 //
 // Mount panics if a route cannot be added: see [Router.TryAdd]. Mount also panics if the prefix uses a constraint

@@ -9,9 +9,8 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Timeout sets a deadline on Ctx.Context and on the Ctx itself. Pass either context to database calls and HTTP clients,
-// whose calls then fail when the deadline passes. If the handler returns a timeout error after the deadline, the response is
-// a 503.
+// Timeout sets a deadline on Ctx.Context and on the Ctx itself. Database calls and HTTP requests that use either context
+// fail when the deadline passes. If the handler returns a timeout error after the deadline, the response is a 503.
 //
 // Timeout does not interrupt a handler. If a handler ignores the context, Timeout waits until the handler returns, and the
 // server sends the response of the handler. Timeout therefore never leaves a handler running after its request has ended.
