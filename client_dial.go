@@ -5,6 +5,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/callback"
 )
 
 // maxClientHandshake is how long a TLS handshake may take if no other limit is set.
@@ -149,7 +151,7 @@ func dialAside(ctx context.Context, dial func() (net.Conn, error)) (net.Conn, er
 	var nc net.Conn
 	var err error
 	dialed := make(chan error)
-	aside(func() { nc, err = dial() }, func(failure error) {
+	callback.Go(func() { nc, err = dial() }, func(failure error) {
 		select {
 		case dialed <- failure:
 		case <-ctx.Done():
@@ -161,7 +163,7 @@ func dialAside(ctx context.Context, dial func() (net.Conn, error)) (net.Conn, er
 	select {
 	case failure := <-dialed:
 		if failure != nil {
-			return nil, panicAgain(failure)
+			return nil, callback.Again(failure)
 		}
 		return nc, err
 	case <-ctx.Done():

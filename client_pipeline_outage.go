@@ -3,6 +3,8 @@ package gallop
 import (
 	"errors"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/callback"
 )
 
 // pipelineOutages keeps a client whose server is down from dialing for each call. While all is well, up to
@@ -91,7 +93,7 @@ func (o *pipelineOutages) ended(answered int, err error) {
 // isPanic reports whether a function of the program panicked, or ended its goroutine.
 func isPanic(err error) bool {
 	var panicked *PanicError
-	return errors.Is(err, errGoexit) || errors.As(err, &panicked)
+	return errors.Is(err, callback.ErrGoexit) || errors.As(err, &panicked)
 }
 
 // dialed ends the dial of the connection. If it failed, open connections take its calls,

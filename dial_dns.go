@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/callback"
 )
 
 // DefaultDNSCacheDuration is the default of TCPDialer.DNSCacheDuration.
@@ -101,10 +103,10 @@ func (c *nameCache) begin(ctx context.Context, d *TCPDialer, name string) *nameE
 	c.entries[name] = e
 	var found []net.IPAddr
 	var err error
-	aside(func() { found, err = d.resolver().LookupIPAddr(ctx, name) }, func(failure error) {
+	callback.Go(func() { found, err = d.resolver().LookupIPAddr(ctx, name) }, func(failure error) {
 		defer cancel()
 		if failure != nil {
-			found, err = nil, failure
+			found, err = nil, shownPanic(failure)
 		}
 		c.finish(name, e, found, err, d.cacheDuration())
 	})

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/callback"
 )
 
 // dialStagger is how long an address may take to answer before the next one is tried
@@ -17,7 +19,7 @@ type attempt struct {
 	addr netip.Addr
 	err  error
 
-	failure error // of a callback, see aside
+	failure error // of a callback, see callback.Go
 }
 
 // race connects to the first of the addresses that answers, and closes what others
@@ -48,7 +50,7 @@ func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (
 		select {
 		case a := <-results:
 			if running--; a.failure != nil {
-				return nil, a.addr, panicAgain(a.failure)
+				return nil, a.addr, callback.Again(a.failure)
 			}
 			if a.err == nil {
 				return a.nc, a.addr, nil
@@ -75,7 +77,7 @@ func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (
 // nobody waits for it any longer.
 func (d *TCPDialer) attempt(ctx context.Context, addr netip.Addr, port uint16, results chan<- attempt) {
 	a := attempt{addr: addr}
-	aside(func() {
+	callback.Go(func() {
 		a.nc, a.err = d.connectTo(ctx, "tcp", netip.AddrPortFrom(addr, port).String())
 	}, func(failure error) {
 		a.failure = failure

@@ -412,7 +412,6 @@ var (
 	errUnasked101  = errors.New("gallop: the server switched protocols, but the request did not ask for an upgrade")
 	errScheme      = errors.New("gallop: the scheme of the URL is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")
-	errGoexit      = errors.New("gallop: a callback ended its goroutine (runtime.Goexit)")
 	errNoAddr      = errors.New("gallop: HostClient.Addr is empty; set it to host:port")
 )
 

@@ -32,6 +32,7 @@ const module = "github.com/gallop-http/gallop"
 var layers = map[string]layer{
 	"internal/ascii":    {},
 	"internal/bufpool":  {},
+	"internal/callback": {},
 	"internal/clock":    {},
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
@@ -43,7 +44,7 @@ var layers = map[string]layer{
 	"memnet":            {},
 	"listen":            {},
 	root: {ours: []string{
-		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
+		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
