@@ -12,6 +12,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // The files of a call:
@@ -51,7 +52,7 @@ type ClientConn struct {
 	probe   probe  // whether it is still good
 	asker   asker  // sends small requests, where it can
 	id      uint64 // see GotConnInfo.ConnID
-	host    knownHost
+	host    target.KnownHost
 
 	unproven bool // it may be stale, which nobody has looked for yet
 
@@ -282,7 +283,7 @@ func (cc *ClientConn) putHead(req *Request, a *answer) (content []byte, length i
 	if content, err = req.prepare(&out); err != nil {
 		return nil, 0, err
 	}
-	if !cc.host.isValid(req.Header.Host()) {
+	if !cc.host.IsValid(req.Header.Host()) {
 		return nil, 0, errSentHost
 	}
 	if err = req.checkTarget(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/callback"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // maxClientHandshake is how long a TLS handshake may take if no other limit is set.
@@ -21,7 +22,7 @@ func (c *HostClient) splitAddrs() (addrs []string, err error) {
 			continue
 		}
 		if _, isPath := unixPath(addr); !isPath && !(anything && strings.Contains(addr, "/")) {
-			if addr, err = asciiHost(addr); err != nil {
+			if addr, err = target.ASCIIHost(addr); err != nil {
 				return nil, err
 			}
 		}

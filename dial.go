@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // The files of dialing:
@@ -194,7 +195,7 @@ func (d *TCPDialer) dialAny(ctx context.Context, network, addr string) (net.Conn
 		}
 		return d.dialOne(ctx, network, netip.AddrPortFrom(ip, port).String())
 	}
-	if host, err = asciiHost(host); err != nil {
+	if host, err = target.ASCIIHost(host); err != nil {
 		return nil, err
 	}
 	if d.DisableDNSResolution {

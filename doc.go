@@ -55,7 +55,6 @@
 //	response_write.go            responses as bytes
 //	stream_reader.go             writers turned into readers
 //	uri.go                       a URI and its parts
-//	uri_host.go                  hosts, valid and in ASCII
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //

@@ -408,7 +408,6 @@ var (
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
-	errIDN         = errors.New("gallop: the host is not a valid internationalized domain name (RFC 5891, UTS 46)")
 	errUnasked101  = errors.New("gallop: the server switched protocols, but the request did not ask for an upgrade")
 	errScheme      = errors.New("gallop: the scheme of the URL is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")

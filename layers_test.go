@@ -35,7 +35,7 @@ var layers = map[string]layer{
 	"internal/callback": {},
 	"internal/clock":    {},
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
-	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
+	"internal/target":   {ours: []string{"internal/ascii"}, others: []string{"golang.org/x/net/idna"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
 	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/target"}, sansIO: true},
 	"internal/poll":     {ours: []string{"internal/clock"}},
@@ -46,7 +46,7 @@ var layers = map[string]layer{
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "memnet",
-	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
+	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"expvarhandler":            {ours: []string{root}, others: []string{"expvar"}},
