@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/callback"
+	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -21,7 +22,7 @@ func (c *HostClient) splitAddrs() (addrs []string, err error) {
 		if addr = strings.TrimSpace(addr); addr == "" && !anything {
 			continue
 		}
-		if _, isPath := unixPath(addr); !isPath && !(anything && strings.Contains(addr, "/")) {
+		if _, isPath := dial.UnixPath(addr); !isPath && !(anything && strings.Contains(addr, "/")) {
 			if addr, err = target.ASCIIHost(addr); err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/target"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
 )
 
@@ -99,11 +100,11 @@ func TestClientInternationalHostField(t *testing.T) {
 
 func TestDialInternationalHosts(t *testing.T) {
 	for _, disabled := range []bool{false, true} {
-		n := &fakeNet{}
-		d := n.dialer()
+		n := &wiretest.Net{}
+		d := dialerOn(n)
 		d.DisableDNSResolution = disabled
 		var asked string
-		d.Resolver = resolverFunc(func(_ context.Context, name string) ([]net.IPAddr, error) {
+		d.Resolver = wiretest.Resolver(func(_ context.Context, name string) ([]net.IPAddr, error) {
 			asked = name
 			return nil, errBroken
 		})

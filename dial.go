@@ -4,29 +4,24 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/netip"
 	"os"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/ascii"
-	"github.com/gallop-http/gallop/internal/target"
+	"github.com/gallop-http/gallop/internal/dial"
 )
 
 // The files of dialing:
 //
-//   - dial.go: the dialer and its settings
-//   - dial_dns.go: looking up names, and the cache for them
-//   - dial_happy.go: choosing among several addresses (RFC 8305)
-//   - dial_trace.go: reporting what a dial does
+//   - dial.go: the dialer and its settings; the dialing itself is in internal/dial
 //   - dial_tls*.go: TLS on a connection that was dialed
 //   - dial_probe*.go: whether an idle connection is still usable
 //   - proxy*.go: dialing through a proxy
 
 // DefaultDialTimeout limits a dial for which no other timeout is set.
 const DefaultDialTimeout = 3 * time.Second
+
+// DefaultDNSCacheDuration is the default of TCPDialer.DNSCacheDuration.
+const DefaultDNSCacheDuration = time.Minute
 
 // DialFunc connects to addr, which has the form host:port, for a client.
 type DialFunc func(addr string) (net.Conn, error)
@@ -70,14 +65,9 @@ type TCPDialer struct {
 	// argument instead.
 	Timeout time.Duration
 
-	names nameCache
-	turns turnstile
-
-	connect connectFunc // for tests; nil is net.Dialer
+	dialer  dial.Dialer
+	connect dial.ConnectFunc // for tests; nil is net.Dialer
 }
-
-// connectFunc connects to one address.
-type connectFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // Dial connects to addr over IPv4 within Timeout. Dial fails for IPv6 addresses, and for names that have only IPv6
 // addresses.
@@ -109,7 +99,15 @@ func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.
 }
 
 // FlushDNSCache removes all names from the dialer's cache.
-func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
+func (d *TCPDialer) FlushDNSCache() { d.dialer.Flush() }
+
+// Resolver looks up the addresses of names. *net.Resolver implements Resolver.
+type Resolver interface {
+	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials
+	// to the same name share one call. ctx is done when no dial waits for the result any more. ctx carries the
+	// context values of the first dial.
+	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
+}
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
@@ -153,11 +151,11 @@ func (d *TCPDialer) dialWithin(ctx context.Context, timeout time.Duration, netwo
 
 // dial connects to addr as long as ctx allows.
 func (d *TCPDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	nc, err := d.dialAny(ctx, network, addr)
+	nc, err := d.dialer.Dial(ctx, d.options(), network, addr)
 	if err == nil {
 		return nc, nil
 	}
-	return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: dialError(ctx, err)}
+	return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: dialError(ctx, shownPanic(err))}
 }
 
 // dialError returns the reason why a dial failed: the end of ctx, or else err. The dial may notice before ctx
@@ -175,156 +173,17 @@ func dialError(ctx context.Context, err error) error {
 	return err
 }
 
-func (d *TCPDialer) dialAny(ctx context.Context, network, addr string) (net.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// options returns the settings of a dial, with defaults.
+func (d *TCPDialer) options() *dial.Options {
+	o := &dial.Options{
+		Concurrency: d.Concurrency, LocalAddr: d.LocalAddr, Resolver: d.Resolver, Keep: d.DNSCacheDuration,
+		SystemNames: d.DisableDNSResolution, Connect: d.connect,
 	}
-	if path, ok := unixPath(addr); ok || network == "unix" {
-		return d.dialOne(ctx, "unix", path)
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
 	}
-	if network != "tcp" && network != "tcp4" && network != "tcp6" {
-		return nil, net.UnknownNetworkError(network)
+	if o.Keep == 0 {
+		o.Keep = DefaultDNSCacheDuration
 	}
-	host, port, err := splitDialAddr(addr)
-	if err != nil {
-		return nil, err
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		if network == "tcp4" && !ip.Unmap().Is4() {
-			return nil, errIPv4Only
-		}
-		return d.dialOne(ctx, network, netip.AddrPortFrom(ip, port).String())
-	}
-	if host, err = target.ASCIIHost(host); err != nil {
-		return nil, err
-	}
-	if d.DisableDNSResolution {
-		return d.dialOne(ctx, network, net.JoinHostPort(host, strconv.Itoa(int(port))))
-	}
-	return d.dialName(ctx, network, host, port)
-}
-
-// dialName connects to one of the addresses of a name.
-func (d *TCPDialer) dialName(ctx context.Context, network, host string, port uint16) (net.Conn, error) {
-	known, err := d.names.lookup(ctx, d, host)
-	if err != nil {
-		return nil, err
-	}
-	addrs := d.usable(known.inTurn(), network)
-	switch {
-	case len(addrs) > 0:
-	case network == "tcp4":
-		return nil, errIPv4Only
-	default:
-		return nil, errNoAddress
-	}
-	release, err := d.turns.enter(ctx, d.Concurrency)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	nc, winner, err := d.race(ctx, addrs, port)
-	if err == nil && winner.Is4() != addrs[0].Is4() {
-		known.won(winner)
-	}
-	return nc, err
-}
-
-// usable returns those of the addresses that can be dialed on the network, and from
-// LocalAddr.
-func (d *TCPDialer) usable(addrs []netip.Addr, network string) []netip.Addr {
-	v4, v6 := network != "tcp6", network != "tcp4"
-	if d.LocalAddr != nil && len(d.LocalAddr.IP) > 0 {
-		local4 := d.LocalAddr.IP.To4() != nil
-		v4, v6 = v4 && local4, v6 && !local4
-	}
-	kept := addrs[:0]
-	for _, addr := range addrs {
-		if addr.Is4() && v4 || addr.Is6() && v6 {
-			kept = append(kept, addr)
-		}
-	}
-	return kept
-}
-
-// dialOne connects to a single address when the turnstile lets the dial through.
-func (d *TCPDialer) dialOne(ctx context.Context, network, addr string) (net.Conn, error) {
-	release, err := d.turns.enter(ctx, d.Concurrency)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return d.connectTo(ctx, network, addr)
-}
-
-// connectTo makes one connection.
-func (d *TCPDialer) connectTo(ctx context.Context, network, addr string) (net.Conn, error) {
-	trace := dialTraceOf(ctx)
-	trace.onConnectStart(network, addr)
-	connect := d.connect
-	if connect == nil {
-		connect = d.fromLocalAddr(network)
-	}
-	nc, err := connect(ctx, network, addr)
-	told := false
-	defer func() {
-		if !told && nc != nil { // a callback has panicked
-			nc.Close()
-		}
-	}()
-	trace.onConnectDone(network, addr, err)
-	told = true
-	return nc, err
-}
-
-// fromLocalAddr connects with package net, from LocalAddr.
-func (d *TCPDialer) fromLocalAddr(network string) connectFunc {
-	var dialer net.Dialer
-	if d.LocalAddr != nil && network != "unix" {
-		dialer.LocalAddr = d.LocalAddr
-	}
-	return dialer.DialContext
-}
-
-// unixPath returns the path of a unix socket, and whether addr is one. Otherwise it returns addr.
-func unixPath(addr string) (path string, ok bool) {
-	path, ok = strings.CutPrefix(addr, "unix:")
-	if _, isPort := ascii.ParseUint(path); ok && isPort {
-		return addr, false
-	}
-	return path, ok
-}
-
-// splitDialAddr cuts host:port. Neither part may be missing.
-func splitDialAddr(addr string) (host string, port uint16, err error) {
-	host, portText, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", 0, errDialAddr
-	}
-	n, ok := ascii.ParseUint(portText)
-	if !ok || n == 0 || n > 65535 || host == "" {
-		return "", 0, errDialAddr
-	}
-	return host, uint16(n), nil
-}
-
-// turnstile limits how many dials run at the same time. Further dials wait their turn in order of arrival.
-type turnstile struct {
-	once  sync.Once
-	slots chan struct{}
-}
-
-// enter waits until fewer than limit dials are inside. The caller must call leave when its dial has ended. A
-// limit of zero or less means unlimited.
-func (t *turnstile) enter(ctx context.Context, limit int) (leave func(), err error) {
-	if limit <= 0 {
-		return func() {}, nil
-	}
-	t.once.Do(func() { t.slots = make(chan struct{}, limit) })
-	select {
-	case t.slots <- struct{}{}:
-		return func() { <-t.slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return o
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/dial"
 )
 
 // clientTLS does the TLS handshakes of one client, which resume sessions of earlier ones. The zero value is ready for
@@ -48,15 +50,15 @@ func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tl
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	trace := dialTraceOf(ctx)
-	trace.onTLSStart()
+	trace := dial.TraceOf(ctx)
+	trace.OnTLSStart()
 	tc := tls.Client(&tlsCarrier{Conn: nc}, cfg)
 	if err = tc.HandshakeContext(ctx); err != nil {
 		if err = dialError(ctx, err); err == ErrDialTimeout {
 			err = ErrTLSHandshakeTimeout
 		}
 	}
-	trace.onTLSDone(tc.ConnectionState(), err)
+	trace.OnTLSDone(tc.ConnectionState(), err)
 	return tc, err
 }
 
@@ -130,8 +132,8 @@ func spokenProtos(asked []string) []string {
 // tlsServerName returns the name that the certificate of addr must be valid for: its host, without the zone of an IPv6
 // address and without a trailing dot.
 func tlsServerName(addr string) (string, error) {
-	host, _, err := splitDialAddr(addr)
-	if _, isPath := unixPath(addr); err != nil || isPath {
+	host, _, err := dial.SplitAddr(addr)
+	if _, isPath := dial.UnixPath(addr); err != nil || isPath {
 		return "", errNoTLSName
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {

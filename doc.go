@@ -62,14 +62,11 @@
 // read.
 //
 //	dial.go                      the dialer and its settings
-//	dial_dns.go                  looking up names, with cache
-//	dial_happy.go                trying several addresses
 //	dial_probe.go                whether idle connections are good
 //	dial_probe_other.go          the same without sockets
 //	dial_probe_unix.go           looking at an idle socket
 //	dial_tls.go                  a client's TLS handshakes
 //	dial_tls_sessions.go         TLS sessions to resume
-//	dial_trace.go                what dialing reports
 //	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy
 //	proxy_connect.go             HTTP proxies: CONNECT

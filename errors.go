@@ -285,10 +285,7 @@ var (
 	// context.DeadlineExceeded) is true, and the method Timeout returns true.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
-	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
-	errNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed with these settings"}
-	errIPv4Only  error = &net.AddrError{Err: "no IPv4 address; to dial IPv6, use DialDualStack"}
-	errNoTLSName       = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
+	errNoTLSName = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
 )
 
 // Errors of proxies.

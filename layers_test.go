@@ -37,6 +37,7 @@ var layers = map[string]layer{
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, others: []string{"golang.org/x/net/idna"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
+	"internal/dial":     {ours: []string{"internal/ascii", "internal/callback", "internal/target"}},
 	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/target"}, sansIO: true},
 	"internal/poll":     {ours: []string{"internal/clock"}},
 	"internal/wiretest": {},
@@ -44,7 +45,7 @@ var layers = map[string]layer{
 	"memnet":            {},
 	"listen":            {},
 	root: {ours: []string{
-		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/field", "internal/target",
+		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/dial", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy"}},
 	"galloptest":               {ours: []string{root, "memnet"}},

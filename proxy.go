@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -143,7 +144,7 @@ func (d *ProxyDialer) dialWithin(ctx context.Context, timeout time.Duration, net
 
 // dial connects to addr as long as ctx allows.
 func (d *ProxyDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	if _, isPath := unixPath(addr); network == "unix" || isPath {
+	if _, isPath := dial.UnixPath(addr); network == "unix" || isPath {
 		return d.connect(ctx, network, addr)
 	}
 	p, err := d.choose(ctx, addr)
@@ -269,7 +270,7 @@ func parseProxy(u *url.URL) (*proxyServer, error) {
 		port = byDefault
 	}
 	p.addr = net.JoinHostPort(u.Hostname(), port)
-	if _, _, err := splitDialAddr(p.addr); err != nil {
+	if _, _, err := dial.SplitAddr(p.addr); err != nil {
 		return nil, errProxyURL
 	}
 	p.user = u.User.Username()
@@ -287,7 +288,7 @@ type tunnelTarget struct {
 // parseTunnelTarget parses host:port. The result is safe to send to a proxy. A name consists of unreserved
 // characters only; the sub-delims and escapes that RFC 3986 §3.2.2 also allows are refused.
 func parseTunnelTarget(addr string) (to tunnelTarget, err error) {
-	host, port, err := splitDialAddr(addr)
+	host, port, err := dial.SplitAddr(addr)
 	if err != nil {
 		return to, err
 	}
