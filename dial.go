@@ -14,7 +14,6 @@ import (
 //
 //   - dial.go: the dialer and its settings; the dialing itself is in internal/dial
 //   - dial_tls*.go: TLS on a connection that was dialed
-//   - dial_probe*.go: whether an idle connection is still usable
 //   - proxy*.go: dialing through a proxy
 
 // DefaultDialTimeout limits a dial for which no other timeout is set.
@@ -107,6 +106,18 @@ type Resolver interface {
 	// to the same name share one call. ctx is done when no dial waits for the result any more. ctx carries the
 	// context values of the first dial.
 	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
+}
+
+// StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle connection
+// that is not a socket, the client calls Stale. Connections of package memnet have a Stale method. An idle connection
+// without a Stale method is assumed to be usable. If a connection without a Stale method turns out to be closed, the
+// client retries the request if that is safe.
+type StaleConn interface {
+	net.Conn
+
+	// Stale reports, without waiting, whether a Read would return at once with data or an error. Stale may be called
+	// concurrently with other methods.
+	Stale() bool
 }
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}

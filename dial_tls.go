@@ -84,7 +84,7 @@ func (c *tlsCarrier) NetConn() net.Conn { return c.Conn }
 // wasCutOff reports whether nc, whose input has ended, is a TLS connection without close_notify from the peer. Anyone on
 // the path may have ended such a connection (RFC 9112 §9.8).
 func wasCutOff(nc net.Conn) bool {
-	if t, ok := nc.(*tunnelConn); ok {
+	if t, ok := nc.(*dial.TunnelConn); ok {
 		nc = t.Conn
 	}
 	tc, ok := nc.(*tls.Conn)

@@ -62,9 +62,6 @@
 // read.
 //
 //	dial.go                      the dialer and its settings
-//	dial_probe.go                whether idle connections are good
-//	dial_probe_other.go          the same without sockets
-//	dial_probe_unix.go           looking at an idle socket
 //	dial_tls.go                  a client's TLS handshakes
 //	dial_tls_sessions.go         TLS sessions to resume
 //	hijacked_conn.go             connections with bytes read before

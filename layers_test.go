@@ -37,7 +37,7 @@ var layers = map[string]layer{
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, others: []string{"golang.org/x/net/idna"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
-	"internal/dial":     {ours: []string{"internal/ascii", "internal/callback", "internal/target"}},
+	"internal/dial":     {ours: []string{"internal/ascii", "internal/callback", "internal/poll", "internal/target"}},
 	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/target"}, sansIO: true},
 	"internal/poll":     {ours: []string{"internal/clock"}},
 	"internal/wiretest": {},

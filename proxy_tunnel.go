@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+
+	"github.com/gallop-http/gallop/internal/dial"
 )
 
 // tunnel is a connection to a proxy while the proxy is told what to connect it to.
@@ -43,29 +45,5 @@ func (t *tunnel) conn() net.Conn {
 	if len(t.buf) == 0 && !secured {
 		return t.nc
 	}
-	c := &tunnelConn{Conn: t.nc, early: t.buf}
-	c.probe.init(t.nc)
-	return c
-}
-
-// tunnelConn is a connection of which something has been read already, or that is secured.
-type tunnelConn struct {
-	net.Conn
-	early []byte
-	probe probe
-}
-
-// NetConn returns the connection to the proxy.
-func (c *tunnelConn) NetConn() net.Conn { return c.Conn }
-
-// Stale reports whether something has come that nobody has read.
-func (c *tunnelConn) Stale() bool { return len(c.early) > 0 || c.probe.heard() }
-
-func (c *tunnelConn) Read(p []byte) (int, error) {
-	if len(c.early) == 0 {
-		return c.Conn.Read(p)
-	}
-	n := copy(p, c.early)
-	c.early = c.early[n:]
-	return n, nil
+	return dial.NewTunnelConn(t.nc, t.buf)
 }

@@ -1,11 +1,14 @@
 // Package dial opens connections for clients. A [Dialer] looks up names and caches their addresses, tries several
-// addresses (RFC 8305), and limits how many dials run at the same time.
+// addresses (RFC 8305), and limits how many dials run at the same time. A [Probe] notices that an idle connection has
+// become useless.
 //
 //	dial.go     the dialer and its options
 //	addr.go     host:port and paths of sockets
 //	names.go    looking up names, and the cache for them
 //	race.go     choosing among several addresses (RFC 8305)
 //	trace.go    reporting what a dial does
+//	tunnel.go   a connection through a proxy
+//	probe*.go   whether an idle connection is still usable
 //	errors.go   the errors of addresses
 package dial
 
