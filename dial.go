@@ -14,7 +14,7 @@ import (
 //
 //   - dial.go: the dialer and its settings; the dialing itself is in internal/dial
 //   - dial_tls*.go: TLS on a connection that was dialed
-//   - proxy*.go: dialing through a proxy
+//   - proxy.go: dialing through a proxy
 
 // DefaultDialTimeout limits a dial for which no other timeout is set.
 const DefaultDialTimeout = 3 * time.Second

@@ -66,10 +66,6 @@
 //	dial_tls_sessions.go         TLS sessions to resume
 //	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy
-//	proxy_connect.go             HTTP proxies: CONNECT
-//	proxy_env.go                 which proxy a URL needs
-//	proxy_socks5.go              SOCKS 5 proxies
-//	proxy_tunnel.go              connections through a proxy
 //
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.
 //

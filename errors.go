@@ -288,16 +288,6 @@ var (
 	errNoTLSName = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
 )
 
-// Errors of proxies.
-var (
-	errProxyScheme      = errors.New("the scheme of a proxy must be http, https, socks5 or socks5h")
-	errProxyURL         = errors.New("the URL of a proxy is malformed")
-	errProxyTarget      = errors.New("the address is not a host:port that a proxy can connect to")
-	errProxyCredentials = errors.New("the credentials for the proxy are too long or contain a character that is not allowed")
-	errProxyRejects     = errors.New("credentials are missing or wrong")
-	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
-)
-
 // ErrDialWithUpstream is returned if dialing or the TLS handshake failed. Upstream contains the address that was
 // dialed. Unwrap returns the cause.
 type ErrDialWithUpstream struct {

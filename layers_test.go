@@ -37,7 +37,7 @@ var layers = map[string]layer{
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, others: []string{"golang.org/x/net/idna"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
-	"internal/dial":     {ours: []string{"internal/ascii", "internal/callback", "internal/poll", "internal/target"}},
+	"internal/dial":     {ours: []string{"internal/ascii", "internal/callback", "internal/http1", "internal/poll", "internal/target"}, others: []string{"golang.org/x/net/http/httpproxy"}},
 	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/target"}, sansIO: true},
 	"internal/poll":     {ours: []string{"internal/clock"}},
 	"internal/wiretest": {},
@@ -47,7 +47,7 @@ var layers = map[string]layer{
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/dial", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "memnet",
-	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy"}},
+	}, others: []string{"golang.org/x/net/publicsuffix"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"expvarhandler":            {ours: []string{root}, others: []string{"expvar"}},

@@ -1,15 +1,19 @@
 // Package dial opens connections for clients. A [Dialer] looks up names and caches their addresses, tries several
-// addresses (RFC 8305), and limits how many dials run at the same time. A [Probe] notices that an idle connection has
-// become useless.
+// addresses (RFC 8305), and limits how many dials run at the same time. A [Tunnel] asks a proxy to connect to another
+// address. A [Probe] notices that an idle connection has become useless.
 //
-//	dial.go     the dialer and its options
-//	addr.go     host:port and paths of sockets
-//	names.go    looking up names, and the cache for them
-//	race.go     choosing among several addresses (RFC 8305)
-//	trace.go    reporting what a dial does
-//	tunnel.go   a connection through a proxy
-//	probe*.go   whether an idle connection is still usable
-//	errors.go   the errors of addresses
+//	dial.go       the dialer and its options
+//	addr.go       host:port and paths of sockets
+//	names.go      looking up names, and the cache for them
+//	race.go       choosing among several addresses (RFC 8305)
+//	trace.go      reporting what a dial does
+//	proxy.go      proxies, and the addresses that they are asked for
+//	proxy_env.go  which proxy the environment chooses
+//	tunnel.go     a connection to a proxy that becomes a tunnel
+//	connect.go    asking HTTP proxies: CONNECT (RFC 9110 §9.3.6)
+//	socks5.go     asking SOCKS proxies (RFC 1928, RFC 1929)
+//	probe*.go     whether an idle connection is still usable
+//	errors.go     the errors of addresses and proxies
 package dial
 
 import (
