@@ -13,7 +13,7 @@ import (
 // The files of dialing:
 //
 //   - dial.go: the dialer and its settings; the dialing itself is in internal/dial
-//   - dial_tls*.go: TLS on a connection that was dialed
+//   - dial_tls.go: TLS on a connection that was dialed, and sessions to resume
 //   - proxy.go: dialing through a proxy
 
 // DefaultDialTimeout limits a dial for which no other timeout is set.

@@ -62,8 +62,7 @@
 // read.
 //
 //	dial.go                      the dialer and its settings
-//	dial_tls.go                  a client's TLS handshakes
-//	dial_tls_sessions.go         TLS sessions to resume
+//	dial_tls.go                  TLS handshakes, sessions to resume
 //	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy
 //
