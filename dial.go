@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/callback"
 	"github.com/gallop-http/gallop/internal/dial"
 )
 
@@ -71,30 +72,30 @@ type TCPDialer struct {
 // Dial connects to addr over IPv4 within Timeout. Dial fails for IPv6 addresses, and for names that have only IPv6
 // addresses.
 func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
-	return d.dialContext(context.Background(), "tcp4", addr)
+	return d.DialContext(context.Background(), "tcp4", addr)
 }
 
 // DialTimeout connects to addr over IPv4 within timeout. If timeout is zero or negative, DialTimeout fails with
 // ErrDialTimeout. See [TCPDialer.Dial].
 func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return d.dialWithin(context.Background(), timeout, "tcp4", addr)
+	return contextDial(d.dial).within(context.Background(), timeout, "tcp4", addr)
 }
 
 // DialDualStack connects to addr over IPv4 or IPv6 within Timeout.
 func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
-	return d.dialContext(context.Background(), "tcp", addr)
+	return d.DialContext(context.Background(), "tcp", addr)
 }
 
 // DialDualStackTimeout connects to addr over IPv4 or IPv6 within timeout. If timeout is zero or negative,
 // DialDualStackTimeout fails with ErrDialTimeout.
 func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return d.dialWithin(context.Background(), timeout, "tcp", addr)
+	return contextDial(d.dial).within(context.Background(), timeout, "tcp", addr)
 }
 
 // DialContext connects to addr within Timeout, and gives up when ctx is done. network is "tcp", "tcp4", "tcp6"
 // or "unix". The method can be used as HostClient.DialContext and http.Transport.DialContext.
 func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	return d.dialContext(ctx, network, addr)
+	return contextDial(d.dial).limited(ctx, d.Timeout, DefaultDialTimeout, network, addr)
 }
 
 // FlushDNSCache removes all names from the dialer's cache.
@@ -144,22 +145,6 @@ func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 // a separate TCPDialer.
 func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
-func (d *TCPDialer) dialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	switch {
-	case d.Timeout < 0:
-		return d.dial(ctx, network, addr)
-	case d.Timeout == 0:
-		return d.dialWithin(ctx, DefaultDialTimeout, network, addr)
-	}
-	return d.dialWithin(ctx, d.Timeout, network, addr)
-}
-
-func (d *TCPDialer) dialWithin(ctx context.Context, timeout time.Duration, network, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return d.dial(ctx, network, addr)
-}
-
 // dial connects to addr as long as ctx allows.
 func (d *TCPDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	nc, err := d.dialer.Dial(ctx, d.options(), network, addr)
@@ -197,4 +182,93 @@ func (d *TCPDialer) options() *dial.Options {
 		o.Keep = DefaultDNSCacheDuration
 	}
 	return o
+}
+
+// contextDial connects to addr as long as ctx allows.
+type contextDial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// within connects to addr within timeout. It fails if timeout is zero or negative.
+func (dial contextDial) within(ctx context.Context, timeout time.Duration, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return dial(ctx, network, addr)
+}
+
+// limited connects to addr within timeout. Zero means byDefault. With a negative timeout, only ctx limits the dial.
+func (dial contextDial) limited(ctx context.Context, timeout, byDefault time.Duration, network, addr string) (net.Conn, error) {
+	switch {
+	case timeout < 0:
+		return dial(ctx, network, addr)
+	case timeout == 0:
+		timeout = byDefault
+	}
+	return dial.within(ctx, timeout, network, addr)
+}
+
+// dialFuncs are the functions with which a client or a ProxyDialer opens connections. The first one that is set is
+// used. If none is set, the TCPDialer that the process shares is used.
+type dialFuncs struct {
+	context contextDial
+	timeout DialFuncWithTimeout
+	plain   DialFunc
+
+	dualStack bool // the shared TCPDialer uses IPv6, too
+}
+
+// takeNoContext reports whether the function that is used takes no context.
+func (f dialFuncs) takeNoContext() bool {
+	return f.context == nil && (f.timeout != nil || f.plain != nil)
+}
+
+// withContext returns f without the functions that take no context.
+func (f dialFuncs) withContext() dialFuncs {
+	return dialFuncs{context: f.context, dualStack: f.dualStack}
+}
+
+// dial connects to addr. The functions that take no context may outlive ctx, but dial does not.
+func (f dialFuncs) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	switch {
+	case f.context != nil:
+		return f.context(ctx, network, addr)
+	case f.timeout != nil:
+		timeout := DefaultDialTimeout
+		if at, ok := ctx.Deadline(); ok {
+			timeout = time.Until(at)
+		}
+		return dialAside(ctx, func() (net.Conn, error) { return f.timeout(addr, timeout) })
+	case f.plain != nil:
+		return dialAside(ctx, func() (net.Conn, error) { return f.plain(addr) })
+	case network == "tcp" && !f.dualStack:
+		network = "tcp4"
+	}
+	return defaultDialer.DialContext(ctx, network, addr)
+}
+
+// dialAside calls a function that takes no context, and waits for it until ctx is done. If the function connects after
+// that, the connection is closed. If it panics after that, the panic is dropped.
+func dialAside(ctx context.Context, call func() (net.Conn, error)) (net.Conn, error) {
+	if ctx.Done() == nil {
+		return call()
+	}
+	var nc net.Conn
+	var err error
+	dialed := make(chan error)
+	callback.Go(func() { nc, err = call() }, func(failure error) {
+		select {
+		case dialed <- failure:
+		case <-ctx.Done():
+			if nc != nil {
+				nc.Close()
+			}
+		}
+	})
+	select {
+	case failure := <-dialed:
+		if failure != nil {
+			return nil, callback.Again(failure)
+		}
+		return nc, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -61,7 +61,7 @@
 // Room 3, network, holds the public dialers, proxies, TLS for clients, and connections from which bytes were already
 // read.
 //
-//	dial.go                      the dialer and its settings
+//	dial.go                      the dialer, choosing dial functions
 //	dial_tls.go                  TLS handshakes, sessions to resume
 //	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy

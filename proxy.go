@@ -118,25 +118,13 @@ func (d *ProxyDialer) Dial(addr string) (net.Conn, error) {
 // DialTimeout connects to addr, which has the form host:port, within timeout. If timeout is zero or negative,
 // the dial fails.
 func (d *ProxyDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return d.dialWithin(context.Background(), timeout, "tcp", addr)
+	return contextDial(d.dial).within(context.Background(), timeout, "tcp", addr)
 }
 
 // DialContext connects to addr within Timeout, and gives up when ctx is done. network applies to direct
 // connections only.
 func (d *ProxyDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	switch {
-	case d.Timeout < 0:
-		return d.dial(ctx, network, addr)
-	case d.Timeout == 0:
-		return d.dialWithin(ctx, defaultProxyTimeout, network, addr)
-	}
-	return d.dialWithin(ctx, d.Timeout, network, addr)
-}
-
-func (d *ProxyDialer) dialWithin(ctx context.Context, timeout time.Duration, network, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return d.dial(ctx, network, addr)
+	return contextDial(d.dial).limited(ctx, d.Timeout, defaultProxyTimeout, network, addr)
 }
 
 // dial connects to addr as long as ctx allows.
@@ -187,10 +175,7 @@ func (d *ProxyDialer) choose(ctx context.Context, addr string) (*dial.Proxy, err
 func proxyTarget(scheme, addr string) *url.URL { return &url.URL{Scheme: scheme, Host: addr} }
 
 func (d *ProxyDialer) connect(ctx context.Context, network, addr string) (net.Conn, error) {
-	if d.Connect != nil {
-		return d.Connect(ctx, network, addr)
-	}
-	return defaultDialer.dialContext(ctx, network, addr)
+	return dialFuncs{context: d.Connect, dualStack: true}.dial(ctx, network, addr)
 }
 
 // through makes a tunnel to addr.
