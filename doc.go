@@ -51,28 +51,17 @@
 //	response_coding.go           choosing codings, compressing responses
 //	response_write.go            responses as bytes
 //	stream_reader.go             writers turned into readers
-//	uri.go                       a URI, its parts, hosts
+//	uri.go                       a URI and its parts
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
 // Room 3, network, holds the public dialers, proxies, TLS for clients, and connections from which bytes were already
 // read.
 //
-//	dial.go                      the dialer and its settings
-//	dial_dns.go                  looking up names, with cache
-//	dial_happy.go                trying several addresses
-//	dial_probe.go                whether idle connections are good
-//	dial_probe_other.go          the same without sockets
-//	dial_probe_unix.go           looking at an idle socket
-//	dial_tls.go                  a client's TLS handshakes
-//	dial_tls_sessions.go         TLS sessions to resume
-//	dial_trace.go                what dialing reports
+//	dial.go                      the dialer, choosing dial functions
+//	dial_tls.go                  TLS handshakes, sessions to resume
 //	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy
-//	proxy_connect.go             HTTP proxies: CONNECT
-//	proxy_env.go                 which proxy a URL needs
-//	proxy_socks5.go              SOCKS 5 proxies
-//	proxy_tunnel.go              connections through a proxy
 //
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.
 //

@@ -284,20 +284,7 @@ var (
 	// context.DeadlineExceeded) is true, and the method Timeout returns true.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
-	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
-	errNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed with these settings"}
-	errIPv4Only  error = &net.AddrError{Err: "no IPv4 address; to dial IPv6, use DialDualStack"}
-	errNoTLSName       = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
-)
-
-// Errors of proxies.
-var (
-	errProxyScheme      = errors.New("the scheme of a proxy must be http, https, socks5 or socks5h")
-	errProxyURL         = errors.New("the URL of a proxy is malformed")
-	errProxyTarget      = errors.New("the address is not a host:port that a proxy can connect to")
-	errProxyCredentials = errors.New("the credentials for the proxy are too long or contain a character that is not allowed")
-	errProxyRejects     = errors.New("credentials are missing or wrong")
-	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
+	errNoTLSName = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
 )
 
 // ErrDialWithUpstream is returned if dialing or the TLS handshake failed. Upstream contains the address that was
@@ -406,11 +393,9 @@ var (
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
-	errIDN         = errors.New("gallop: the host is not a valid internationalized domain name (RFC 5891, UTS 46)")
 	errUnasked101  = errors.New("gallop: the server switched protocols, but the request did not ask for an upgrade")
 	errScheme      = errors.New("gallop: the scheme of the URL is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")
-	errGoexit      = errors.New("gallop: a callback ended its goroutine (runtime.Goexit)")
 	errNoAddr      = errors.New("gallop: HostClient.Addr is empty; set it to host:port")
 )
 
