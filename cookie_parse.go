@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/cookie"
 )
 
 // Parse parses src, the value of a Set-Cookie header, and stores the cookie in c. The method follows the rules for
@@ -59,7 +60,7 @@ func (c *Cookie) parse(src []byte) error {
 func (c *Cookie) parseAttribute(name, value []byte) error {
 	switch {
 	case ascii.EqualFold(name, "Expires"):
-		if t, ok := parseCookieDate(value); ok {
+		if t, ok := cookie.ParseDate(value); ok {
 			c.expire = t
 		}
 	case ascii.EqualFold(name, "Max-Age"):

@@ -39,7 +39,6 @@
 //	body_stream.go               bodies that are streams
 //	compress_response.go         choosing a coding for responses
 //	cookie.go                    a cookie with its attributes
-//	cookie_date.go               dates in Expires
 //	cookie_parse.go              parsing Set-Cookie
 //	cookie_request.go            parsing and writing Cookie
 //	header.go                    how headers are stored

@@ -33,6 +33,7 @@ var layers = map[string]layer{
 	"internal/ascii":    {},
 	"internal/bufpool":  {},
 	"internal/clock":    {},
+	"internal/cookie":   {ours: []string{"internal/ascii"}},
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
@@ -43,7 +44,7 @@ var layers = map[string]layer{
 	"memnet":            {},
 	"listen":            {},
 	root: {ours: []string{
-		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
+		"internal/ascii", "internal/bufpool", "internal/clock", "internal/cookie", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
