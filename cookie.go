@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/cookie"
 )
 
 // Cookie holds the name, the value and the attributes of a cookie that a server sets in a Set-Cookie header (RFC 6265).
@@ -192,7 +193,7 @@ func (c *Cookie) AppendBytes(dst []byte) []byte {
 	if len(c.key) == 0 {
 		return dst
 	}
-	dst = appendCookiePair(dst, c.key, c.value)
+	dst = cookie.AppendPair(dst, c.key, c.value)
 	if c.maxAge != 0 {
 		dst = append(dst, "; max-age="...)
 		dst = AppendUint(dst, max(0, c.maxAge))
@@ -235,7 +236,7 @@ func (mode CookieSameSite) attribute() string {
 
 func (c *Cookie) setKey(key []byte) { setOrEmpty(&c.key, key, ascii.IsToken(key)) }
 
-func (c *Cookie) setValue(value []byte) { setOrEmpty(&c.value, value, settableCookieValue(value)) }
+func (c *Cookie) setValue(value []byte) { setOrEmpty(&c.value, value, cookie.IsValue(value)) }
 
 func (c *Cookie) setDomain(domain []byte) {
 	setOrEmpty(&c.domain, domain, settableCookieDomain(domain))
@@ -254,16 +255,6 @@ func setOrEmpty(field *[]byte, value []byte, accepted bool) {
 	if accepted {
 		*field = append(*field, value...)
 	}
-}
-
-// settableCookieValue reports whether SetValue accepts value.
-func settableCookieValue(value []byte) bool {
-	for _, c := range unquoteCookieValue(value) {
-		if !ascii.IsCookieOctet(c) && c != ' ' && c != ',' {
-			return false
-		}
-	}
-	return true
 }
 
 // settableCookieDomain reports whether value is made of what names and addresses are.

@@ -33,11 +33,11 @@ func (c *Cookie) parse(src []byte) error {
 		return ErrInvalidCookieValue
 	}
 	pair, rest := cutByte(src, ';')
-	key, value := cutCookiePair(pair)
+	key, value := cookie.CutPair(pair)
 	if len(key) == 0 && len(value) == 0 {
 		return ErrNoCookies
 	}
-	if value = unquoteCookieValue(value); !parsableCookieValue(value) {
+	if value = cookie.Unquote(value); !cookie.IsParsable(value) {
 		return ErrInvalidCookieValue
 	}
 	// src may be a view of c.text; the fields have other buffers.
@@ -118,14 +118,4 @@ func parseMaxAge(value []byte) (seconds int, ok bool) {
 		return math.MaxInt, true
 	}
 	return int(n), true
-}
-
-// parsableCookieValue reports whether Parse accepts value, which has no quotes around it any more.
-func parsableCookieValue(value []byte) bool {
-	for _, c := range value {
-		if c == '"' || c == '\\' || c == ';' {
-			return false
-		}
-	}
-	return true
 }

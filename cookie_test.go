@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/cookie"
 )
 
 func TestCookieAppendBytes(t *testing.T) {
@@ -167,97 +169,12 @@ func TestCookieParseRefuses(t *testing.T) {
 	}
 }
 
-func TestNextCookiePair(t *testing.T) {
-	for _, tc := range []struct{ field, want string }{
-		{"", ``},
-		{"a=1", `"a"="1"`},
-		{"a=1; b=2;c=3", `"a"="1" "b"="2" "c"="3"`},
-		{`a="x y"; b="2"`, `"a"="x y" "b"="2"`},
-		{`a=1; b="; c=2; d=x\y; e={"j":1}; f="\"; =\; g=3`, `"a"="1" "c"="2" "g"="3"`},
-		{"a=b=c", `"a"="b=c"`},
-		{"  a = 1 ;; ; b", `"a"="1" ""="b"`},
-		{"=; =x; y=", `""="x" "y"=""`},
-		{"v", `""="v"`},
-		{"a=1;v", `"a"="1" ""="v"`},
-		{"a=1; a=2", `"a"="1" "a"="2"`},
-	} {
-		var got []string
-		for rest := []byte(tc.field); ; {
-			name, value, next, ok := nextCookiePair(rest)
-			if !ok {
-				break
-			}
-			got, rest = append(got, fmt.Sprintf("%q=%q", name, value)), next
-		}
-		if strings.Join(got, " ") != tc.want {
-			t.Errorf("%q: got %s, want %s", tc.field, got, tc.want)
-		}
-	}
-}
-
-func TestCookieValueOfAField(t *testing.T) {
-	field := []byte(`a=1; b="2"; a=3; d=`)
-	for name, want := range map[string]string{"a": "1", "b": "2", "d": ""} {
-		if v, ok := cookieValue(field, []byte(name)); !ok || string(v) != want {
-			t.Errorf("%s: got %q, %v", name, v, ok)
-		}
-	}
-	if v, ok := cookieValue([]byte("v"), nil); !ok || string(v) != "v" {
-		t.Errorf("value without a name: got %q, %v", v, ok)
-	}
-	for _, name := range []string{"c", "A", ""} {
-		if v, ok := cookieValue(field, []byte(name)); ok {
-			t.Errorf("%q: got %q", name, v)
-		}
-	}
-}
-
-func TestAppendCookie(t *testing.T) {
-	for _, tc := range []struct{ field, name, value, want string }{
-		{"", "a", "1", "a=1"},
-		{"a=1", "b", "2", "a=1; b=2"},
-		{"a=1", "b", "x y", `a=1; b="x y"`},
-		{"a=1", "", "v", "a=1; v"},
-		{"a=1", "", "", "a=1"},
-		{"a=1", "b", "2; c=3", "a=1"},
-		{"a=1", "b; c", "2", "a=1"},
-		{"a=1", ";", "2", "a=1"},
-		{"a=1", "b", ",2", `a=1; b=",2"`},
-		{"a=1", "b", "2\r\nX: y", "a=1"},
-		{"", "b\r\n", "2", ""},
-	} {
-		if got := appendCookie([]byte(tc.field), []byte(tc.name), []byte(tc.value)); string(got) != tc.want {
-			t.Errorf("%q + %q=%q: got %q, want %q", tc.field, tc.name, tc.value, got, tc.want)
-		}
-	}
-}
-
-func TestDeleteCookie(t *testing.T) {
-	for _, tc := range []struct{ field, name, want string }{
-		{"", "a", ""},
-		{"a=1", "a", ""},
-		{"a=1; b=2; c=3", "a", "b=2; c=3"},
-		{"a=1; b=2; c=3", "b", "a=1; c=3"},
-		{"a=1; b=2; c=3", "c", "a=1; b=2"},
-		{"a=1;b=2;c=3", "b", "a=1;c=3"},
-		{"a=1;b=2;c=3;d=4", "x", "a=1;b=2;c=3;d=4"},
-		{"a=1; b=2; a=3", "a", "b=2"},
-		{" ; a = 1 ;; b=2;", "b", "a = 1"},
-		{`a="1"; ab=2`, "a", "ab=2"},
-		{"v; a=1", "", "a=1"},
-	} {
-		if got := deleteCookie([]byte(tc.field), []byte(tc.name)); string(got) != tc.want {
-			t.Errorf("%q - %q: got %q, want %q", tc.field, tc.name, got, tc.want)
-		}
-	}
-}
-
 func TestCookieFieldOfAMegabyteOfSemicolons(t *testing.T) {
 	field := bytes.Repeat([]byte(";"), 1<<20)
-	if _, _, _, ok := nextCookiePair(field); ok {
+	if _, _, _, ok := cookie.Next(field); ok {
 		t.Error("found a cookie")
 	}
-	if got := deleteCookie(field, []byte("a")); len(got) != 0 {
+	if got := cookie.Delete(field, []byte("a")); len(got) != 0 {
 		t.Errorf("%d bytes left", len(got))
 	}
 	var c Cookie
@@ -359,11 +276,11 @@ func TestCookiesDoNotAllocate(t *testing.T) {
 		c.SetValue("some value")
 		c.SetPath("/q")
 		c.Cookie()
-		if v, ok := cookieValue(field, name); !ok || string(v) != "3" {
+		if v, ok := cookie.Find(field, name); !ok || string(v) != "3" {
 			t.Fatal(v)
 		}
-		out = appendCookie(append(out[:0], field...), name, header[:1])
-		out = deleteCookie(out, name)
+		out = cookie.Append(append(out[:0], field...), name, header[:1])
+		out = cookie.Delete(out, name)
 	}
 	f()
 	if n := testing.AllocsPerRun(100, f); n != 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/cookie"
 )
 
 // The limits of RFC 6265bis §5.5 and §5.6.
@@ -23,7 +24,7 @@ func (at *cookiePlace) readCookie(line []byte, now time.Time) *jarCookie {
 		return nil
 	}
 	pair, rest := cutByte(line, ';')
-	name, value := cutCookiePair(pair)
+	name, value := cookie.CutPair(pair)
 	if size := len(name) + len(value); size == 0 || size > maxCookieSize {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/field"
 )
 
@@ -16,7 +17,7 @@ func (h *RequestHeader) Cookie(key string) []byte { return h.CookieBytes(UnsafeB
 func (h *RequestHeader) CookieBytes(key []byte) []byte {
 	l := &h.head.Fields
 	for i := l.FindID(field.Cookie); i >= 0; i = field.Next(l, i, field.Cookie, "") {
-		if value, ok := cookieValue(l.Value(i), key); ok {
+		if value, ok := cookie.Find(l.Value(i), key); ok {
 			return value
 		}
 	}
@@ -32,7 +33,7 @@ func (h *RequestHeader) SetCookie(key, value string) {
 // SetCookieBytesKV does the same as [RequestHeader.SetCookie], but takes a key and a value of type []byte.
 func (h *RequestHeader) SetCookieBytesKV(key, value []byte) {
 	old := len(h.cookiesWithout(key))
-	h.scratch = appendCookie(h.scratch, key, value)
+	h.scratch = cookie.Append(h.scratch, key, value)
 	if len(h.scratch) > old {
 		h.setKnown(field.Cookie, h.scratch)
 	}
@@ -58,13 +59,13 @@ func (h *RequestHeader) DelAllCookies() { field.Del(&h.head.Fields, field.Cookie
 
 // cookiesWithout puts all cookies except those with that name into h.scratch, and returns it.
 func (h *RequestHeader) cookiesWithout(name []byte) []byte {
-	h.scratch = deleteCookie(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), name)
+	h.scratch = cookie.Delete(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), name)
 	return h.scratch
 }
 
-// addCookies appends the cookies in value to the Cookie header, except those that nextCookiePair skips.
+// addCookies appends the cookies in value to the Cookie header, except those that cookie.Next skips.
 func (h *header) addCookies(value []byte) bool {
-	h.scratch = appendCookiePairs(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), value)
+	h.scratch = cookie.AppendPairs(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), value)
 	return h.setKnown(field.Cookie, h.scratch)
 }
 
@@ -82,7 +83,7 @@ func (h *header) joinCookies(value []byte) {
 // setCookieName returns the name of the cookie that a value of Set-Cookie sets.
 func setCookieName(value []byte) []byte {
 	pair, _ := ascii.Cut(value, ';')
-	name, _ := cutCookiePair(pair)
+	name, _ := cookie.CutPair(pair)
 	return name
 }
 

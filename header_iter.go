@@ -3,6 +3,7 @@ package gallop
 import (
 	"iter"
 
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/field"
 )
 
@@ -41,7 +42,7 @@ func eachCookie(l *field.List, yield func(name, value []byte) bool) {
 		for rest := l.Value(i); ; {
 			var name, value []byte
 			var ok bool
-			if name, value, rest, ok = nextCookiePair(rest); !ok {
+			if name, value, rest, ok = cookie.Next(rest); !ok {
 				break
 			}
 			if !yield(name, value) {

@@ -1,7 +1,7 @@
 // Package cookie implements the rules for cookies (RFC 6265), as functions over bytes and small types without I/O.
 // The package reads no clock.
 //
-// date.go parses the dates of Expires.
+// pair.go reads and changes the value of a Cookie field. date.go parses the dates of Expires.
 package cookie
 
 import (
