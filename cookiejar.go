@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/field"
 )
 
@@ -50,7 +51,7 @@ type jarCookie struct {
 	used         uint64    // tick of the jar
 
 	hostOnly, secure, httpOnly, partitioned bool
-	sameSite                                CookieSameSite
+	sameSite                                cookie.SameSite
 }
 
 func (c *jarCookie) expired(now time.Time) bool {
@@ -211,12 +212,12 @@ func (j *CookieJar) tick() uint64 {
 
 // cookie returns a copy as the type that programs see.
 func (c *jarCookie) cookie() *Cookie {
-	out := &Cookie{
-		key: []byte(c.name), value: []byte(c.value), path: []byte(c.path), expire: c.expires,
-		secure: c.secure, httpOnly: c.httpOnly, partitioned: c.partitioned, sameSite: c.sameSite,
-	}
+	out := &Cookie{set: cookie.SetCookie{
+		Name: []byte(c.name), Value: []byte(c.value), Path: []byte(c.path), Expires: c.expires,
+		Secure: c.secure, HTTPOnly: c.httpOnly, Partitioned: c.partitioned, SameSite: c.sameSite,
+	}}
 	if !c.hostOnly {
-		out.domain = []byte(c.domain)
+		out.set.Domain = []byte(c.domain)
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package gallop
 
 import (
-	"bytes"
 	"strings"
 	"time"
 
@@ -28,55 +27,37 @@ func (at *cookiePlace) readCookie(line []byte, now time.Time) *jarCookie {
 	if size := len(name) + len(value); size == 0 || size > maxCookieSize {
 		return nil
 	}
-	attributes := AcquireCookie()
-	defer ReleaseCookie(attributes)
-	if !attributes.readAttributes(rest) {
+	var attributes cookie.SetCookie // views of line
+	if !attributes.ParseAttributes(rest, maxCookieAttribute) {
 		return nil
 	}
 	c := &jarCookie{
-		name: string(name), value: string(value), expires: attributes.expiry(now),
-		httpOnly: attributes.httpOnly, secure: attributes.secure,
-		partitioned: attributes.partitioned, sameSite: attributes.sameSite,
+		name: string(name), value: string(value), expires: cookieExpiry(&attributes, now),
+		httpOnly: attributes.HTTPOnly, secure: attributes.Secure,
+		partitioned: attributes.Partitioned, sameSite: attributes.SameSite,
 	}
-	if !c.setDomain(attributes.domain, at) {
+	if !c.setDomain(attributes.Domain, at) {
 		return nil
 	}
-	c.setPath(attributes.path, at)
-	if !c.allowedFrom(at) || !c.holdsPrefix(attributes.path) {
+	c.setPath(attributes.Path, at)
+	if !c.allowedFrom(at) || !c.holdsPrefix(attributes.Path) {
 		return nil
 	}
 	return c
 }
 
-// readAttributes reads what follows the first pair of a Set-Cookie field. It reports
-// whether that could be a cookie at all.
-func (c *Cookie) readAttributes(b []byte) bool {
-	for len(b) > 0 {
-		var attribute []byte
-		attribute, b = cutByte(b, ';')
-		name, value, _ := bytes.Cut(attribute, []byte("="))
-		if value = ascii.TrimOWS(value); len(value) > maxCookieAttribute {
-			continue
-		}
-		if c.parseAttribute(ascii.TrimOWS(name), value) != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// expiry returns when a cookie that was received at the time now expires.
-func (c *Cookie) expiry(now time.Time) time.Time {
+// cookieExpiry returns when a cookie that was received at the time now expires.
+func cookieExpiry(c *cookie.SetCookie, now time.Time) time.Time {
 	latest := now.Add(maxCookieLife)
 	switch {
-	case c.maxAge < 0:
+	case c.MaxAge < 0:
 		return now
-	case c.maxAge > 0 && c.maxAge < int(maxCookieLife/time.Second):
-		return now.Add(time.Duration(c.maxAge) * time.Second)
-	case c.maxAge > 0 || c.expire.After(latest):
+	case c.MaxAge > 0 && c.MaxAge < int(maxCookieLife/time.Second):
+		return now.Add(time.Duration(c.MaxAge) * time.Second)
+	case c.MaxAge > 0 || c.Expires.After(latest):
 		return latest
 	}
-	return c.expire
+	return c.Expires
 }
 
 // setDomain sets domain and hostOnly. It reports whether the place may set
@@ -104,7 +85,7 @@ func (c *jarCookie) allowedFrom(at *cookiePlace) bool {
 	if c.secure {
 		return at.secure
 	}
-	return c.sameSite != CookieSameSiteNoneMode
+	return c.sameSite != cookie.SameSiteNone
 }
 
 // holdsPrefix reports whether the cookie is what the prefix of its name promises, if it

@@ -39,7 +39,6 @@
 //	body_stream.go               bodies that are streams
 //	compress_response.go         choosing a coding for responses
 //	cookie.go                    a cookie with its attributes
-//	cookie_parse.go              parsing Set-Cookie
 //	header.go                    how headers are stored
 //	header_coding.go             headers about content coding
 //	header_cookies.go            Cookie and Set-Cookie headers

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -33,10 +34,10 @@ var (
 var (
 	// ErrInvalidCookieValue is returned if a Set-Cookie value contains bytes that are forbidden in cookies, such as
 	// control characters.
-	ErrInvalidCookieValue = errors.New("gallop: invalid cookie value")
+	ErrInvalidCookieValue = cookie.ErrInvalid
 
 	// ErrNoCookies is returned for a Set-Cookie value that has neither a name nor a value.
-	ErrNoCookies = errors.New("gallop: no cookies found")
+	ErrNoCookies = cookie.ErrEmpty
 )
 
 // Errors of URI.

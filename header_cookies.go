@@ -3,7 +3,6 @@ package gallop
 import (
 	"bytes"
 
-	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/field"
 )
@@ -80,13 +79,6 @@ func (h *header) joinCookies(value []byte) {
 	h.setKnown(field.Cookie, h.scratch)
 }
 
-// setCookieName returns the name of the cookie that a value of Set-Cookie sets.
-func setCookieName(value []byte) []byte {
-	pair, _ := ascii.Cut(value, ';')
-	name, _ := cookie.CutPair(pair)
-	return name
-}
-
 // peekSetCookies returns the values of all Set-Cookie headers, joined with "; ".
 func (h *ResponseHeader) peekSetCookies() []byte {
 	l := &h.head.Fields
@@ -105,7 +97,7 @@ func (h *ResponseHeader) peekSetCookies() []byte {
 func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
 	l := &h.head.Fields
 	for i = field.Next(l, i-1, field.SetCookie, ""); i >= 0; i = field.Next(l, i, field.SetCookie, "") {
-		if bytes.Equal(setCookieName(l.Value(i)), name) {
+		if bytes.Equal(cookie.Name(l.Value(i)), name) {
 			return i
 		}
 	}

@@ -61,7 +61,7 @@ func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
 
 func eachSetCookie(l *field.List, yield func(name, value []byte) bool) {
 	for i := l.FindID(field.SetCookie); i >= 0; i = field.Next(l, i, field.SetCookie, "") {
-		if value := l.Value(i); !yield(setCookieName(value), value) {
+		if value := l.Value(i); !yield(cookie.Name(value), value) {
 			return
 		}
 	}

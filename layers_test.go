@@ -33,7 +33,7 @@ var layers = map[string]layer{
 	"internal/ascii":    {},
 	"internal/bufpool":  {},
 	"internal/clock":    {},
-	"internal/cookie":   {ours: []string{"internal/ascii"}},
+	"internal/cookie":   {ours: []string{"internal/ascii", "internal/clock"}},
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},

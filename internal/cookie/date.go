@@ -1,7 +1,8 @@
 // Package cookie implements the rules for cookies (RFC 6265), as functions over bytes and small types without I/O.
 // The package reads no clock.
 //
-// pair.go reads and changes the value of a Cookie field. date.go parses the dates of Expires.
+// pair.go reads and changes the value of a Cookie field. set_cookie.go parses and writes the value of a Set-Cookie
+// field. date.go parses the dates of Expires.
 package cookie
 
 import (

@@ -10,15 +10,15 @@ import (
 // that value or change it in place. The names and values that they return are views of it.
 
 // Next cuts the first pair off b. A pair without an equals sign is a value without a name. Next removes blanks around
-// name and value, and quotes around the value. It skips empty pairs, and pairs whose value is refused by IsParsable. At
-// the end of b, ok is false.
+// name and value, and quotes around the value. It skips empty pairs, and pairs whose value has a quote or a
+// backslash inside. At the end of b, ok is false.
 func Next(b []byte) (name, value, rest []byte, ok bool) {
 	for len(b) > 0 {
 		var pair []byte
 		pair, b = cut(b)
 		name, value = CutPair(pair)
-		value = Unquote(value)
-		if (len(name) > 0 || len(value) > 0) && IsParsable(value) {
+		value = unquote(value)
+		if (len(name) > 0 || len(value) > 0) && isParsable(value) {
 			return name, value, b, true
 		}
 	}
@@ -48,7 +48,7 @@ func Append(dst, name, value []byte) []byte {
 	if len(name) == 0 {
 		return append(dst, value...)
 	}
-	return AppendPair(dst, name, value)
+	return appendPair(dst, name, value)
 }
 
 // AppendPairs appends the pairs of value that Next finds to dst, including their quotes.
@@ -104,16 +104,16 @@ func CutPair(pair []byte) (name, value []byte) {
 	return nil, ascii.TrimOWS(pair)
 }
 
-// Unquote returns value without the pair of quotes around it, if there is one.
-func Unquote(value []byte) []byte {
+// unquote returns value without the pair of quotes around it, if there is one.
+func unquote(value []byte) []byte {
 	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
 		return value[1 : n-1]
 	}
 	return value
 }
 
-// AppendPair appends name=value to dst, with quotes around a value that contains a blank or a comma.
-func AppendPair(dst, name, value []byte) []byte {
+// appendPair appends name=value to dst, with quotes around a value that contains a blank or a comma.
+func appendPair(dst, name, value []byte) []byte {
 	dst = append(append(dst, name...), '=')
 	quoted := len(value) > 0 && value[0] != '"' && bytes.ContainsAny(value, " \t,")
 	if quoted {
@@ -126,9 +126,9 @@ func AppendPair(dst, name, value []byte) []byte {
 }
 
 // IsValue reports whether value may be sent in a cookie (RFC 6265 §4.1.1), with or without quotes around it. IsValue
-// also accepts spaces and commas, for which AppendPair adds quotes.
+// also accepts spaces and commas, which are sent in quotes.
 func IsValue(value []byte) bool {
-	for _, c := range Unquote(value) {
+	for _, c := range unquote(value) {
 		if !ascii.IsCookieOctet(c) && c != ' ' && c != ',' {
 			return false
 		}
@@ -136,8 +136,8 @@ func IsValue(value []byte) bool {
 	return true
 }
 
-// IsParsable reports whether value, without the quotes around it, is accepted from a peer.
-func IsParsable(value []byte) bool {
+// isParsable reports whether value, without the quotes around it, is accepted from a peer.
+func isParsable(value []byte) bool {
 	for _, c := range value {
 		if c == '"' || c == '\\' || c == ';' {
 			return false
