@@ -93,9 +93,6 @@
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.
 //
 //	cookiejar.go                 the jar and its methods
-//	cookiejar_match.go           which cookies match a request
-//	cookiejar_read.go            cookies a jar accepts
-//	cookiejar_store.go           how cookies are kept
 //
 // Room 5, client, holds the clients and how they make calls.
 //

@@ -33,7 +33,7 @@ var layers = map[string]layer{
 	"internal/ascii":    {},
 	"internal/bufpool":  {},
 	"internal/clock":    {},
-	"internal/cookie":   {ours: []string{"internal/ascii", "internal/clock"}},
+	"internal/cookie":   {ours: []string{"internal/ascii", "internal/clock"}, others: []string{"golang.org/x/net/publicsuffix"}},
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
@@ -46,7 +46,7 @@ var layers = map[string]layer{
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/cookie", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "memnet",
-	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
+	}, others: []string{"golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"expvarhandler":            {ours: []string{root}, others: []string{"expvar"}},

@@ -71,6 +71,19 @@ func TestAppendCookie(t *testing.T) {
 	}
 }
 
+func TestAppendCookiePairs(t *testing.T) {
+	for _, tc := range []struct{ field, value, want string }{
+		{"", "a=1; b=2", "a=1; b=2"},
+		{"a=1", ` b="x y";;v`, `a=1; b="x y"; v`},
+		{"a=1", `b=x\y; c="; d=4`, "a=1; d=4"},
+		{"a=1", " ; ;", "a=1"},
+	} {
+		if got := AppendPairs([]byte(tc.field), []byte(tc.value)); string(got) != tc.want {
+			t.Errorf("%q + %q: got %q, want %q", tc.field, tc.value, got, tc.want)
+		}
+	}
+}
+
 func TestDeleteCookie(t *testing.T) {
 	for _, tc := range []struct{ field, name, want string }{
 		{"", "a", ""},

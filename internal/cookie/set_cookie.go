@@ -64,15 +64,15 @@ func (c *SetCookie) Parse(line []byte) error {
 		return ErrInvalid
 	}
 	*c = SetCookie{Name: name, Value: value}
-	if !c.ParseAttributes(rest, math.MaxInt) {
+	if !c.parseAttributes(rest, math.MaxInt) {
 		return ErrInvalid
 	}
 	return nil
 }
 
-// ParseAttributes parses b, what follows the first pair of a Set-Cookie field, and skips attributes whose values are
+// parseAttributes parses b, what follows the first pair of a Set-Cookie field, and skips attributes whose values are
 // longer than maxValue. It reports whether b may be a part of such a field.
-func (c *SetCookie) ParseAttributes(b []byte, maxValue int) bool {
+func (c *SetCookie) parseAttributes(b []byte, maxValue int) bool {
 	for len(b) > 0 {
 		var attribute []byte
 		attribute, b = cut(b)

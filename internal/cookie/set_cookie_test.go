@@ -57,6 +57,43 @@ func TestCookieParse(t *testing.T) {
 	}
 }
 
+func TestSetCookieCopyFrom(t *testing.T) {
+	line := []byte("k=v; max-age=60; domain=a.example; path=/p; secure; SameSite=strict")
+	var parsed SetCookie
+	if err := parsed.Parse(line); err != nil {
+		t.Fatal(err)
+	}
+	var c SetCookie
+	c.CopyFrom(&parsed)
+	clear(line)
+	if got := string(c.Append(nil)); got != "k=v; max-age=60; domain=a.example; path=/p; secure; SameSite=Strict" {
+		t.Errorf("got %q", got)
+	}
+	c.CopyFrom(&SetCookie{Name: []byte("a")})
+	if got := string(c.Append(nil)); got != "a=" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNameOfSetCookie(t *testing.T) {
+	for line, want := range map[string]string{"": "", "a": "", "a=1": "a", " a = 1; path=/": "a", "=1": "", "; a=1": ""} {
+		if got := Name([]byte(line)); string(got) != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestSetCookieParseRefuses(t *testing.T) {
+	for line, want := range map[string]error{
+		"": ErrEmpty, " = ; path=/": ErrEmpty, "k=v; path=/\x00": ErrInvalid, `k=a"b`: ErrInvalid, "k=v; domain=a b": ErrInvalid,
+	} {
+		var c SetCookie
+		if err := c.Parse([]byte(line)); err != want {
+			t.Errorf("%q: %v, want %v", line, err, want)
+		}
+	}
+}
+
 func TestCookieFieldOfAMegabyteOfSemicolons(t *testing.T) {
 	field := bytes.Repeat([]byte(";"), 1<<20)
 	if _, _, _, ok := Next(field); ok {
