@@ -1,3 +1,9 @@
+// Package cookie implements the rules for cookies (RFC 6265, RFC 6265bis), as functions over bytes and small types
+// without I/O. It reads no clock, and it does not lock.
+//
+// pair.go reads and changes the value of a Cookie field. set_cookie.go parses and writes the value of a Set-Cookie
+// field. date.go parses the dates of Expires. place.go compares hosts, domains and paths. stored.go decides which
+// cookies a response may set. store.go stores cookies and finds the ones for a request.
 package cookie
 
 import (

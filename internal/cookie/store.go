@@ -137,8 +137,8 @@ func (s *Store) evictFrom(site string) {
 	s.remove(site, least)
 }
 
-// evict removes all expired cookies. If there are none, it removes the least recently used cookie. It looks at every
-// cookie, which is acceptable for 3001 cookies.
+// evict removes all expired cookies. If the limit is still exceeded, evict removes the least recently used cookie. It
+// looks at every cookie, which is acceptable for 3001 cookies.
 func (s *Store) evict(now time.Time) {
 	var least *Stored
 	var where string
