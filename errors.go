@@ -213,11 +213,6 @@ var (
 	// ErrNoMultipartForm is returned if the Content-Type of a request is not multipart/form-data with exactly one
 	// valid boundary.
 	ErrNoMultipartForm = errors.New("gallop: Content-Type is not multipart/form-data with a valid boundary")
-
-	errMultipartDelimiter = errors.New("gallop: multipart boundary is missing or not followed by a line end (RFC 2046 §5.1.1)")
-	errMultipartHeader    = errors.New("gallop: header of a part is malformed (RFC 2046 §5.1)")
-	errMultipartTooLarge  = errors.New("gallop: header of a part is too large")
-	errMultipartParts     = errors.New("gallop: too many parts")
 )
 
 // Errors of redirects.

@@ -43,9 +43,12 @@ var layers = map[string]layer{
 	"negotiate":         {ours: []string{"internal/ascii"}},
 	"memnet":            {},
 	"listen":            {},
+
+	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
+
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/cookie", "internal/field", "internal/target",
-		"internal/coding", "internal/http1", "internal/poll", "memnet",
+		"internal/coding", "internal/multipart", "internal/http1", "internal/poll", "memnet",
 	}, others: []string{"golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
