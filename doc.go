@@ -27,9 +27,6 @@
 //	body_read.go                 bodies from a bufio.Reader
 //	body_stream.go               bodies that are streams
 //	cookie.go                    a cookie with its attributes
-//	cookie_date.go               dates in Expires
-//	cookie_parse.go              parsing Set-Cookie
-//	cookie_request.go            parsing and writing Cookie
 //	header.go                    how headers are stored
 //	header_coding.go             codings that headers name
 //	header_cookies.go            Cookie and Set-Cookie headers
@@ -66,9 +63,6 @@
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.
 //
 //	cookiejar.go                 the jar and its methods
-//	cookiejar_match.go           which cookies match a request
-//	cookiejar_read.go            cookies a jar accepts
-//	cookiejar_store.go           how cookies are kept
 //
 // Room 5, client, holds the clients and how they make calls.
 //
