@@ -194,7 +194,6 @@
 //	fs_ranges.go                 parts of a content
 //	fs_serve.go                  serving one file
 //	fs_tag.go                    a file's entity tag
-//	fs_types.go                  media types
 //	fs_windowsnames.go           names refused on Windows
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// This file has the settings of the file server. The other files of its family:
+// This file has the settings of the file server. The rules that need no request are in internal/files. The other files
+// of its family:
 //
 //	fs_handler.go       takes a request from its path to a file or directory
 //	fs_path.go          turns paths into names and refuses what has none
@@ -16,7 +17,6 @@ import (
 //	fs_conditions.go    decides by the conditions of a request whether to send it
 //	fs_ranges.go        decides which parts of it to send
 //	fs_coding.go        chooses the content coding
-//	fs_types.go         finds the media type
 //	fs_tag.go           makes entity tags, with fs_ctime*.go for the time of a change
 //	fs_listing.go       lists directories
 //	fs_serve.go         sends single files

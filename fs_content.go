@@ -10,6 +10,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/files"
 )
 
 // ServeContent responds with content. ServeContent evaluates the conditions and the Range header of the request (RFC
@@ -123,20 +124,20 @@ func (r *representation) setType(h *ResponseHeader) error {
 	if h.head.Fields.Has(field.ContentType) {
 		return nil
 	}
-	if t := typeByName(r.name); t != "" {
+	if t := files.TypeByName(r.name); t != "" {
 		h.SetContentType(t)
 		return nil
 	}
 	start, err := r.peek()
 	if err == nil {
-		h.SetContentType(typeByContent(start))
+		h.SetContentType(files.TypeByContent(start))
 	}
 	return err
 }
 
 // peek returns the first bytes of the reader, which it leaves at its start.
 func (r *representation) peek() ([]byte, error) {
-	start := make([]byte, typeByContentBytes)
+	start := make([]byte, files.SniffBytes)
 	n, err := io.ReadFull(r.reader, start)
 	if start = start[:n]; err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = nil

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/files"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -116,7 +117,7 @@ func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info
 	r := newFileRepresentation(name, file, info)
 	head := &ctx.Response.Header
 	plain := head.head.Fields.Has(field.ContentEncoding) || head.hasDigest()
-	if t := typeByName(name); !plain && len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
+	if t := files.TypeByName(name); !plain && len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
 		h.encode(ctx, &r)
 	}
 	r.ranges = r.ranges && h.ranges

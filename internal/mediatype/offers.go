@@ -1,9 +1,15 @@
-package negotiate
+// Package mediatype provides the media types of file extensions and of the short names that offers may use. The tables
+// are part of the program and do not depend on the operating system.
+package mediatype
 
-import "github.com/gallop-http/gallop/internal/ascii"
+// MaxLength is the length in bytes of the longest short name that ForOffer may know.
+const MaxLength = 16
 
-// typesByExtension maps short names to media types without parameters.
-var typesByExtension = map[string]string{
+// ForOffer returns the media type, without parameters, for a short name in lower case. It returns "" for unknown names.
+func ForOffer(name string) string { return offers[name] }
+
+// offers maps short names to media types without parameters.
+var offers = map[string]string{
 	"atom": "application/atom+xml", "bin": "application/octet-stream", "cbor": "application/cbor",
 	"epub": "application/epub+zip", "form": "application/x-www-form-urlencoded", "geojson": "application/geo+json",
 	"gz": "application/gzip", "jar": "application/java-archive", "json": "application/json", "jsonl": "application/jsonl",
@@ -29,28 +35,4 @@ var typesByExtension = map[string]string{
 	"mp4": "video/mp4", "mpeg": "video/mpeg", "ogv": "video/ogg", "webm": "video/webm",
 
 	"otf": "font/otf", "ttf": "font/ttf", "woff": "font/woff", "woff2": "font/woff2",
-}
-
-// TypeByExtension returns the media type, without parameters, for a short name or a file extension. The dot is
-// optional and case does not matter. It returns "" for unknown names. The result does not depend on the operating
-// system.
-func TypeByExtension(name string) string {
-	if name != "" && name[0] == '.' {
-		name = name[1:]
-	}
-	for i := range len(name) {
-		if c := name[i]; c != ascii.Lower(c) {
-			return typeInCapitals(name)
-		}
-	}
-	return typesByExtension[name]
-}
-
-func typeInCapitals(name string) string {
-	var lower [16]byte // longer than any of them
-	if len(name) > len(lower) {
-		return ""
-	}
-	n := copy(lower[:], name)
-	return typesByExtension[string(ascii.ToLower(lower[:n]))]
 }
