@@ -14,7 +14,10 @@ import (
 // package mediatype come before those of the system, which differ from one system to the next.
 func TypeByName(name string) string {
 	ext := strings.ToLower(path.Ext(name))
-	if t := mediatype.ForFile(ext); t != "" || ext == "" {
+	if ext == "" {
+		return ""
+	}
+	if t := mediatype.ForFile(ext[1:]); t != "" {
 		return t
 	}
 	return mime.TypeByExtension(ext)
