@@ -190,11 +190,9 @@
 //	fs_ctime_other.go            no change times
 //	fs_handler.go                from path to file
 //	fs_listing.go                lists of directories
-//	fs_path.go                   rewriting paths
 //	fs_ranges.go                 parts of a content
 //	fs_serve.go                  serving one file
 //	fs_tag.go                    a file's entity tag
-//	fs_windowsnames.go           names refused on Windows
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
 // but no other room may use it.

@@ -5,14 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/files"
 )
 
 // This file has the settings of the file server. The rules that need no request are in internal/files. The other files
 // of its family:
 //
 //	fs_handler.go       takes a request from its path to a file or directory
-//	fs_path.go          turns paths into names and refuses what has none
-//	fs_windowsnames.go  says which names are refused on Windows
 //	fs_content.go       sends a content
 //	fs_conditions.go    decides by the conditions of a request whether to send it
 //	fs_ranges.go        decides which parts of it to send
@@ -183,7 +183,7 @@ func (f *FS) NewRequestHandler() RequestHandler {
 func (f *FS) tree(root string) fileTree {
 	switch {
 	case f.FS != nil:
-		sub, err := fs.Sub(f.FS, cleanRoot(root))
+		sub, err := fs.Sub(f.FS, files.CleanRoot(root))
 		return fileTree{files: sub, err: err}
 	case root == "" && f.AllowEmptyRoot:
 		return fileTree{files: os.DirFS("/")}

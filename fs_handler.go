@@ -12,6 +12,43 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
+// PathRewriteFunc returns the path that FS looks up for a request. The returned slice can share memory with the
+// request's path. If the returned path has an empty segment or a ".." segment, FS responds with 404.
+type PathRewriteFunc func(ctx *RequestCtx) []byte
+
+// NewPathPrefixStripper returns a PathRewriteFunc that removes the first prefixSize bytes of the path. For example, if
+// prefixSize is 3, "/foo/bar" becomes "o/bar". A path with fewer than prefixSize bytes stays unchanged.
+func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte {
+		p := ctx.Path()
+		if prefixSize > 0 && len(p) >= prefixSize {
+			p = p[prefixSize:]
+		}
+		return p
+	}
+}
+
+// NewPathSlashesStripper returns a PathRewriteFunc that removes the first slashesCount segments of the path. For
+// example, if slashesCount is 1, "/foo/bar" becomes "/bar". If slashesCount is 2, "/foo/bar" becomes "".
+func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte { return files.StripSegments(ctx.Path(), slashesCount) }
+}
+
+// NewVHostPathRewriter returns a PathRewriteFunc that looks up the files of each host in a directory with the name of
+// the host. The PathRewriteFunc removes the first slashesCount segments of the path and puts the requested host in
+// front of the rest. For example, if slashesCount is 1, "/images/a.jpg" on img.example.com becomes
+// "/img.example.com/a.jpg". For a request without a host, the path becomes "/invalid-host/".
+func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte {
+		host := ctx.Host()
+		if len(host) == 0 || bytes.IndexByte(host, '/') >= 0 {
+			return []byte("/invalid-host/")
+		}
+		p := append([]byte{'/'}, host...)
+		return append(p, files.StripSegments(ctx.Path(), slashesCount)...)
+	}
+}
+
 // fileHandler is the handler that an FS makes.
 type fileHandler struct {
 	files, coded fileTree
@@ -20,7 +57,7 @@ type fileHandler struct {
 	indexes      []string
 	codings      []fileCoding
 	list, ranges bool
-	hide         bool // what isHidden says
+	hide         bool // what files.IsHidden says
 }
 
 func (h *fileHandler) serve(ctx *RequestCtx) {
@@ -37,8 +74,8 @@ func (h *fileHandler) serve(ctx *RequestCtx) {
 		ctx.Error(StatusMessage(StatusBadRequest), StatusBadRequest)
 		return
 	}
-	name, ok := fileName(p)
-	if !ok || h.hide && isHidden(name) {
+	name, ok := files.Name(p)
+	if !ok || h.hide && files.IsHidden(name) {
 		h.notFound(ctx)
 		return
 	}
@@ -50,17 +87,17 @@ func endsInSlash(p []byte) bool { return len(p) > 0 && p[len(p)-1] == '/' }
 // serveName answers with the file or directory of that name. asDir says that the path
 // ends in a slash, so that only a directory will do, unless a program has put it there.
 func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
-	files, err := h.files.open()
+	tree, err := h.files.open()
 	if err != nil {
 		h.fail(ctx, err)
 		return
 	}
-	defer files.close()
-	if name, err = files.find(name); err != nil {
+	defer tree.close()
+	if name, err = tree.find(name); err != nil {
 		h.fail(ctx, err)
 		return
 	}
-	file, info, err := files.openFile(name)
+	file, info, err := tree.openFile(name)
 	switch {
 	case err != nil:
 		h.fail(ctx, err)
@@ -70,8 +107,8 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 			redirectToSlash(ctx)
 			return
 		}
-		h.serveDir(ctx, &files, name)
-	case asDir && (h.rewrite == nil || endsInSlash(ctx.Path())) && files.only == "":
+		h.serveDir(ctx, &tree, name)
+	case asDir && (h.rewrite == nil || endsInSlash(ctx.Path())) && tree.only == "":
 		file.Close()
 		h.notFound(ctx)
 	default:
@@ -80,13 +117,13 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 }
 
 // serveDir answers with the index file of a directory, or with a list.
-func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
+func (h *fileHandler) serveDir(ctx *RequestCtx, tree *openTree, dir string) {
 	for _, index := range h.indexes {
-		if hasEmptySegment(index) || h.hide && isHidden(index) {
+		if files.HasEmptySegment(index) || h.hide && files.IsHidden(index) {
 			continue
 		}
 		name := path.Join(dir, index)
-		file, info, err := files.openFile(name)
+		file, info, err := tree.openFile(name)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
@@ -105,7 +142,7 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 		ctx.Error(StatusMessage(StatusForbidden), StatusForbidden)
 		return
 	}
-	if err := sendListing(ctx, files.FS, dir, h.hide); err != nil {
+	if err := sendListing(ctx, tree.FS, dir, h.hide); err != nil {
 		h.fail(ctx, err)
 		return
 	}

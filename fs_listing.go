@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/files"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -27,7 +28,7 @@ type listed struct {
 }
 
 // sendListing answers with a page that lists the directory dir of files, with hide without
-// the names that isHidden says.
+// the names that files.IsHidden reports.
 func sendListing(ctx *RequestCtx, files fs.FS, dir string, hide bool) error {
 	entries, more, err := readListing(files, dir, hide)
 	if err != nil {
@@ -95,7 +96,7 @@ func readEntries(d fs.ReadDirFile, n int, hide bool) (list []fs.DirEntry, err er
 	for len(list) < n {
 		entries, err := d.ReadDir(n - len(list))
 		for _, e := range entries {
-			if !hide || !isHidden(e.Name()) {
+			if !hide || !files.IsHidden(e.Name()) {
 				list = append(list, e)
 			}
 		}

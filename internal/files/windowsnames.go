@@ -1,4 +1,4 @@
-package gallop
+package files
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// This file decides which names FS opens on Windows. It is a function of the name alone, so
+// This file decides which names are files on Windows. It is a function of the name alone, so
 // the tests run on every system. Elsewhere all of these are ordinary names and are served:
 // source trees have aux.c, and Maildir has colons.
 
