@@ -5,7 +5,6 @@
 //
 //	address.go                   IPv4 addresses as text
 //	buffers.go                   buffers kept, structs not copied
-//	byte_range.go                one range of bytes
 //	certificate.go               a self-signed certificate for tests
 //	compress.go                  coding bytes with fixed levels
 //	dates.go                     HTTP dates
@@ -190,7 +189,6 @@
 //	fs_ctime_other.go            no change times
 //	fs_handler.go                from path to file
 //	fs_listing.go                lists of directories
-//	fs_ranges.go                 parts of a content
 //	fs_serve.go                  serving one file
 //	fs_tag.go                    a file's entity tag
 //

@@ -203,7 +203,7 @@ func (r *representation) sendRanges(ctx *RequestCtx) bool {
 		return false
 	}
 	h := &ctx.Response.Header
-	spans, ignore := parseSpans(lines[0], r.size)
+	spans, ignore := files.ParseSpans(lines[0], r.size)
 	switch {
 	case ignore:
 		return false
@@ -216,28 +216,28 @@ func (r *representation) sendRanges(ctx *RequestCtx) bool {
 	content := r.reader.(io.ReadSeeker)
 	ctx.SetStatusCode(StatusPartialContent)
 	if len(spans) > 1 {
-		parts := newMultipartSpans(content, h.ContentType(), spans, r.size)
-		h.SetContentType("multipart/byteranges; boundary=" + parts.boundary)
-		ctx.SetBodyStream(&ownedReader{parts.Reader, content}, streamSize(parts.size))
+		parts := files.NewMultipart(content, h.ContentType(), spans, r.size)
+		h.SetContentType("multipart/byteranges; boundary=" + parts.Boundary)
+		ctx.SetBodyStream(&ownedReader{parts.Reader, content}, streamSize(parts.Size))
 		return true
 	}
-	h.set(UnsafeBytes(HeaderContentRange), appendContentRange(nil, spans[0], r.size))
+	h.set(UnsafeBytes(HeaderContentRange), files.AppendContentRange(nil, spans[0], r.size))
 	body, err := section(content, spans[0])
 	if err != nil {
 		r.fail(ctx, err)
 		return true
 	}
-	ctx.SetBodyStream(body, streamSize(spans[0].length))
+	ctx.SetBodyStream(body, streamSize(spans[0].Length))
 	return true
 }
 
 // section returns what reads one part of content and closes it.
-func section(content io.ReadSeeker, span byteSpan) (io.Reader, error) {
+func section(content io.ReadSeeker, span files.Span) (io.Reader, error) {
 	if file, ok := content.(*os.File); ok {
-		_, err := file.Seek(span.start, io.SeekStart)
-		return &fileSection{file: file, left: span.length}, err
+		_, err := file.Seek(span.Start, io.SeekStart)
+		return &fileSection{file: file, left: span.Length}, err
 	}
-	return &ownedReader{&seekSection{content: content, start: span.start, left: span.length}, content}, nil
+	return &ownedReader{files.NewSection(content, span), content}, nil
 }
 
 // ownedReader closes what it reads from.
@@ -280,4 +280,11 @@ func answerPlain(ctx *RequestCtx, status int) {
 	ctx.Response.Header.dropCoding()
 	ctx.SetContentType("text/plain; charset=utf-8")
 	ctx.SetBodyString(StatusMessage(status))
+}
+
+// ParseByteRange parses the value of a Range header with a single range, such as "bytes=0-99", "bytes=100-" or
+// "bytes=-100" (RFC 9110 §14.1.2). contentLength is the size of the content in bytes. It returns the first and
+// the last position, both within the content. A range that contains no byte of the content is an error.
+func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
+	return files.ParseByteRange(byteRange, contentLength)
 }

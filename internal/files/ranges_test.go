@@ -1,4 +1,4 @@
-package gallop
+package files
 
 import (
 	"strings"
@@ -8,20 +8,20 @@ import (
 func TestParseSpans(t *testing.T) {
 	for _, tc := range []struct {
 		name, value string
-		want        []byteSpan
+		want        []Span
 		ignore      bool
 	}{
-		{"first", "bytes=0-0", []byteSpan{{0, 1}}, false},
-		{"all", "bytes=0-", []byteSpan{{0, 10}}, false},
-		{"last", "bytes=-1", []byteSpan{{9, 1}}, false},
-		{"more than there is", "bytes=-11", []byteSpan{{0, 10}}, false},
-		{"end beyond the end", "bytes=9-10", []byteSpan{{9, 1}}, false},
-		{"unit in capitals", "BYTES=1-2", []byteSpan{{1, 2}}, false},
-		{"blanks", "bytes= 1-2\t, 4-4 ", []byteSpan{{1, 2}, {4, 1}}, false},
-		{"order as asked", "bytes=8-9,0-1", []byteSpan{{8, 2}, {0, 2}}, false},
-		{"neighbours", "bytes=0-4,5-9", []byteSpan{{0, 5}, {5, 5}}, false},
-		{"one lies outside", "bytes=0-1,10-", []byteSpan{{0, 2}}, false},
-		{"number beyond 64 bits", "bytes=1-99999999999999999999", []byteSpan{{1, 9}}, false},
+		{"first", "bytes=0-0", []Span{{0, 1}}, false},
+		{"all", "bytes=0-", []Span{{0, 10}}, false},
+		{"last", "bytes=-1", []Span{{9, 1}}, false},
+		{"more than there is", "bytes=-11", []Span{{0, 10}}, false},
+		{"end beyond the end", "bytes=9-10", []Span{{9, 1}}, false},
+		{"unit in capitals", "BYTES=1-2", []Span{{1, 2}}, false},
+		{"blanks", "bytes= 1-2\t, 4-4 ", []Span{{1, 2}, {4, 1}}, false},
+		{"order as asked", "bytes=8-9,0-1", []Span{{8, 2}, {0, 2}}, false},
+		{"neighbours", "bytes=0-4,5-9", []Span{{0, 5}, {5, 5}}, false},
+		{"one lies outside", "bytes=0-1,10-", []Span{{0, 2}}, false},
+		{"number beyond 64 bits", "bytes=1-99999999999999999999", []Span{{1, 9}}, false},
 
 		{"outside", "bytes=10-", nil, false},
 		{"none of the last", "bytes=-0", nil, false},
@@ -44,7 +44,7 @@ func TestParseSpans(t *testing.T) {
 		{"33 ranges", "bytes=20-" + strings.Repeat(",20-", 32), nil, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			spans, ignore := parseSpans([]byte(tc.value), 10)
+			spans, ignore := ParseSpans([]byte(tc.value), 10)
 			if ignore != tc.ignore || len(spans) != len(tc.want) {
 				t.Fatalf("%v, %v", spans, ignore)
 			}
@@ -64,16 +64,16 @@ func FuzzParseSpans(f *testing.F) {
 		if size < 0 {
 			return
 		}
-		spans, ignore := parseSpans(value, size)
+		spans, ignore := ParseSpans(value, size)
 		if ignore && spans != nil || len(spans) > maxSpans {
 			t.Fatalf("%v, %v", spans, ignore)
 		}
 		total := int64(0)
 		for _, s := range spans {
-			if s.start < 0 || s.length <= 0 || s.length > size-s.start {
+			if s.Start < 0 || s.Length <= 0 || s.Length > size-s.Start {
 				t.Fatalf("%v of %d", s, size)
 			}
-			total += s.length
+			total += s.Length
 		}
 		if total > size {
 			t.Fatalf("%v: more than %d", spans, size)
