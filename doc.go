@@ -10,7 +10,6 @@
 //	dates.go                     HTTP dates
 //	decompress.go                decoding bytes within limits
 //	doc.go                       rooms and package documentation
-//	entity_tag.go                entity tags and their lists
 //	error_text.go                texts and phases in errors
 //	errors.go                    the exported errors
 //	escape.go                    escaping HTML
@@ -182,15 +181,10 @@
 //	compress_handler.go          a handler that compresses
 //	fs.go                        the file server and settings
 //	fs_coding.go                 compressed files
-//	fs_conditions.go             conditions of a request
 //	fs_content.go                serving any content
-//	fs_ctime_ctim.go             change times on most systems
-//	fs_ctime_ctimespec.go        change times on BSD
-//	fs_ctime_other.go            no change times
 //	fs_handler.go                from path to file
 //	fs_listing.go                lists of directories
 //	fs_serve.go                  serving one file
-//	fs_tag.go                    a file's entity tag
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
 // but no other room may use it.

@@ -13,10 +13,8 @@ import (
 // of its family:
 //
 //	fs_handler.go       takes a request from its path to a file or directory
-//	fs_content.go       sends a content
-//	fs_conditions.go    decides by the conditions of a request whether to send it
+//	fs_content.go       sends a content, or the parts of it that a request asks for
 //	fs_coding.go        chooses the content coding
-//	fs_tag.go           makes entity tags, with fs_ctime*.go for the time of a change
 //	fs_listing.go       lists directories
 //	fs_serve.go         sends single files
 

@@ -69,8 +69,7 @@ func (r *representation) send(ctx *RequestCtx) {
 	valid := r.describe(h)
 	plain := ctx.Response.StatusCode() != StatusOK
 	if !plain {
-		status := valid.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
-		if status != 0 {
+		if status := failedCondition(ctx, &valid); status != 0 {
 			closeReader(r.reader)
 			answerCondition(ctx, status)
 			return
@@ -89,7 +88,7 @@ func (r *representation) send(ctx *RequestCtx) {
 	}
 	if r.ranges && !plain {
 		h.Set(HeaderAcceptRanges, "bytes")
-		if ctx.IsGet() && valid.allowsRange(&ctx.Request.Header) && r.sendRanges(ctx) {
+		if ctx.IsGet() && valid.AllowsRange(ctx.Request.Header.PeekAll(HeaderIfRange)) && r.sendRanges(ctx) {
 			return
 		}
 	}
@@ -97,24 +96,24 @@ func (r *representation) send(ctx *RequestCtx) {
 }
 
 // describe sets the fields by which the representation is recognised, and returns them.
-func (r *representation) describe(h *ResponseHeader) (v validator) {
-	v.tag = bytes.Clone(h.Peek(HeaderETag))
+func (r *representation) describe(h *ResponseHeader) (v files.Validator) {
+	v.Tag = bytes.Clone(h.Peek(HeaderETag))
 	switch {
-	case v.tag == nil && r.tag != "":
-		v.tag = strconv.AppendQuote(nil, r.tag)
+	case v.Tag == nil && r.tag != "":
+		v.Tag = strconv.AppendQuote(nil, r.tag)
 		if r.weak {
-			v.tag = append([]byte("W/"), v.tag...)
+			v.Tag = append([]byte("W/"), v.Tag...)
 		}
-		h.set(UnsafeBytes(HeaderETag), v.tag)
-	case len(v.tag) > 0 && v.tag[0] == '"' && r.coding != coding.Identity:
+		h.set(UnsafeBytes(HeaderETag), v.Tag)
+	case len(v.Tag) > 0 && v.Tag[0] == '"' && r.coding != coding.Identity:
 		// The handler's is that of the resource. Strong ones differ by coding: RFC 9110 §8.8.3.3.
-		v.tag = append([]byte("W/"), v.tag...)
-		h.set(UnsafeBytes(HeaderETag), v.tag)
+		v.Tag = append([]byte("W/"), v.Tag...)
+		h.set(UnsafeBytes(HeaderETag), v.Tag)
 	}
-	v.coarse = r.negotiated || r.weak
-	if hasTime(r.modified) {
-		v.modified = earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
-		h.SetLastModified(v.modified)
+	v.Coarse = r.negotiated || r.weak
+	if files.HasTime(r.modified) {
+		v.Modified = earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
+		h.SetLastModified(v.Modified)
 	}
 	return v
 }
@@ -280,6 +279,50 @@ func answerPlain(ctx *RequestCtx, status int) {
 	ctx.Response.Header.dropCoding()
 	ctx.SetContentType("text/plain; charset=utf-8")
 	ctx.SetBodyString(StatusMessage(status))
+}
+
+// FailedCondition evaluates the conditions of the request, such as If-None-Match, against the current ETag and
+// Last-Modified headers of ctx.Response (RFC 9110 §13.2.2). If a condition fails, FailedCondition returns the status
+// for the response, which is 304 or 412. If no condition fails, the result is 0.
+func (ctx *RequestCtx) FailedCondition() int {
+	v := responseValidator(&ctx.Response)
+	return failedCondition(ctx, &v)
+}
+
+// AllowsRange reports whether the handler may respond with the ranges that the request asks for. The result is true
+// only for a GET request with one Range header. If the request also has an If-Range header, the value of If-Range must
+// be a strong validator that equals the ETag or Last-Modified header of ctx.Response (RFC 9110 §13.1.5, §14.2).
+func (ctx *RequestCtx) AllowsRange() bool {
+	v := responseValidator(&ctx.Response)
+	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.AllowsRange(ctx.Request.Header.PeekAll(HeaderIfRange))
+}
+
+// responseValidator returns the validator in the head of resp.
+func responseValidator(resp *Response) files.Validator {
+	v := files.Validator{Tag: resp.Header.Peek(HeaderETag)}
+	if modified, err := ParseHTTPDate(resp.Header.Peek(HeaderLastModified)); err == nil {
+		v.Modified = modified
+	}
+	return v
+}
+
+// failedCondition returns the status of the response, 304 or 412, if a condition of the request fails, and 0 if not.
+func failedCondition(ctx *RequestCtx, v *files.Validator) int {
+	h := &ctx.Request.Header
+	lines := h.peeked[:0]
+	peek := func(name string) [][]byte {
+		from := len(lines)
+		lines = h.appendPeeked(lines, name)
+		return lines[from:]
+	}
+	conditions := files.Conditions{
+		Match:           peek(HeaderIfMatch),
+		UnmodifiedSince: peek(HeaderIfUnmodifiedSince),
+		NoneMatch:       peek(HeaderIfNoneMatch),
+		ModifiedSince:   peek(HeaderIfModifiedSince),
+	}
+	h.peeked = lines
+	return v.Failed(&conditions, ctx.IsGet() || ctx.IsHead())
 }
 
 // ParseByteRange parses the value of a Range header with a single range, such as "bytes=0-99", "bytes=100-" or

@@ -166,8 +166,8 @@ func newFileRepresentation(name string, file fs.File, info fs.FileInfo) represen
 	_, r.ranges = r.reader.(interface {
 		Seek(offset int64, whence int) (int64, error)
 	})
-	if hasTime(r.modified) {
-		r.tag, r.weak = fileTag(info)
+	if files.HasTime(r.modified) {
+		r.tag, r.weak = files.Tag(info)
 	}
 	return r
 }

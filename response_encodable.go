@@ -4,6 +4,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/files"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -123,7 +124,7 @@ func (resp *Response) weakenFor(h *RequestHeader) {
 	}
 	weak := "W/" + string(tag)
 	for _, line := range h.PeekAll(HeaderIfNoneMatch) {
-		if hasEntityTag(line, weak) {
+		if files.HasTag(line, weak) {
 			resp.Header.Set(HeaderETag, weak)
 			return
 		}
