@@ -183,7 +183,6 @@
 //	fs_coding.go                 compressed files
 //	fs_content.go                serving any content
 //	fs_handler.go                from path to file
-//	fs_listing.go                lists of directories
 //	fs_serve.go                  serving one file
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,

@@ -12,11 +12,10 @@ import (
 // This file has the settings of the file server. The rules that need no request are in internal/files. The other files
 // of its family:
 //
-//	fs_handler.go       takes a request from its path to a file or directory
-//	fs_content.go       sends a content, or the parts of it that a request asks for
-//	fs_coding.go        chooses the content coding
-//	fs_listing.go       lists directories
-//	fs_serve.go         sends single files
+//	fs_handler.go  takes a request from its path to a file, an index or a list of files
+//	fs_content.go  sends a content, or the parts of it that a request asks for
+//	fs_coding.go   chooses the content coding
+//	fs_serve.go    sends single files
 
 // FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory, without
 // index files, directory listings or compression.

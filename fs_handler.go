@@ -149,6 +149,32 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, tree *openTree, dir string) {
 	h.encodeListing(ctx)
 }
 
+// sendListing answers with a page that lists the directory dir of tree, with hide without
+// the names that files.IsHidden reports.
+func sendListing(ctx *RequestCtx, tree fs.FS, dir string, hide bool) error {
+	entries, more, err := files.List(tree, dir, hide)
+	if err != nil {
+		return err
+	}
+	h := &ctx.Response.Header
+	h.SetContentType("text/html; charset=utf-8")
+	h.dropCoding()
+	h.Set(HeaderContentSecurityPolicy, "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'")
+	h.Set(HeaderXContentTypeOptions, "nosniff")
+	h.Set(HeaderReferrerPolicy, "same-origin")
+	if h.forbidsTransform() {
+		h.Set(HeaderCacheControl, "no-cache, no-transform")
+	} else {
+		h.Set(HeaderCacheControl, "no-cache")
+	}
+	ctx.SetBody(files.AppendListing(nil, string(ctx.Host()), listedPath(ctx.URI()), entries, more))
+	return nil
+}
+
+// listedPath returns the path by which the client counts how far up its links lead: it takes
+// an empty segment for a directory.
+func listedPath(u *URI) string { return string(target.AppendWholePath(nil, u.PathOriginal())) }
+
 func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info fs.FileInfo) {
 	ctx.Response.dropBodyAndCoding()
 	r := newFileRepresentation(name, file, info)

@@ -46,7 +46,7 @@ var layers = map[string]layer{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
 		"internal/coding", "internal/files", "internal/http1", "internal/poll", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
-	"internal/files":           {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype"}},
+	"internal/files":           {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target"}},
 	"internal/mediatype":       {},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
