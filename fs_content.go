@@ -105,7 +105,7 @@ func (r *representation) describe(h *ResponseHeader) (v files.Validator) {
 			v.Tag = append([]byte("W/"), v.Tag...)
 		}
 		h.set(UnsafeBytes(HeaderETag), v.Tag)
-	case len(v.Tag) > 0 && v.Tag[0] == '"' && r.coding != coding.Identity:
+	case files.IsStrong(v.Tag) && r.coding != coding.Identity:
 		// The handler's is that of the resource. Strong ones differ by coding: RFC 9110 §8.8.3.3.
 		v.Tag = append([]byte("W/"), v.Tag...)
 		h.set(UnsafeBytes(HeaderETag), v.Tag)

@@ -110,7 +110,7 @@ func (resp *Response) noteEncoded(c coding.Coding) {
 	resp.Header.SetContentEncoding(c.String())
 	resp.Header.Del(HeaderContentLength)
 	resp.Header.Del(HeaderAcceptRanges)
-	if tag := resp.Header.head.Fields.PeekID(field.ETag); len(tag) > 0 && tag[0] == '"' {
+	if tag := resp.Header.head.Fields.PeekID(field.ETag); files.IsStrong(tag) {
 		resp.Header.Set(HeaderETag, "W/"+string(tag))
 	}
 }
@@ -119,7 +119,7 @@ func (resp *Response) noteEncoded(c coding.Coding) {
 // strong tag would belong to another representation (RFC 9110 §15.4.5, RFC 9111 §4.3.4).
 func (resp *Response) weakenFor(h *RequestHeader) {
 	tag := resp.Header.Peek(HeaderETag)
-	if len(tag) == 0 || tag[0] != '"' {
+	if !files.IsStrong(tag) {
 		return
 	}
 	weak := "W/" + string(tag)

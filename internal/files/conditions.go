@@ -103,7 +103,7 @@ func (v *Validator) matchesAny(lists [][]byte, strong bool) bool {
 // matches compares entity tags: strongly both have to be strong (RFC 9110 §8.8.3.2).
 func (v *Validator) matches(tag []byte, strong bool) bool {
 	if strong {
-		return len(tag) > 0 && tag[0] == '"' && bytes.Equal(tag, v.Tag)
+		return IsStrong(tag) && bytes.Equal(tag, v.Tag)
 	}
 	return v.Tag != nil && bytes.Equal(opaqueTag(tag), opaqueTag(v.Tag))
 }

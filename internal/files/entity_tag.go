@@ -5,6 +5,9 @@ import "bytes"
 // opaqueTag returns the tag without the prefix of a weak one.
 func opaqueTag(tag []byte) []byte { return bytes.TrimPrefix(tag, []byte("W/")) }
 
+// IsStrong reports whether tag is a strong entity tag, with its quotes (RFC 9110 §8.8.1).
+func IsStrong(tag []byte) bool { return len(tag) > 0 && tag[0] == '"' }
+
 // cutTag cuts an entity tag (RFC 9110 §8.8.3) off the start of b. tag is nil if b does not start with one.
 func cutTag(b []byte) (tag, rest []byte) {
 	n := len(b) - len(opaqueTag(b))

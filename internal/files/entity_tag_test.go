@@ -43,3 +43,11 @@ func TestHasTag(t *testing.T) {
 		}
 	}
 }
+
+func TestIsStrong(t *testing.T) {
+	for tag, want := range map[string]bool{`"a"`: true, `""`: true, `W/"a"`: false, "": false, "a": false} {
+		if got := IsStrong([]byte(tag)); got != want {
+			t.Errorf("%s: %v", tag, got)
+		}
+	}
+}

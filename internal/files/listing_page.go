@@ -74,7 +74,7 @@ func appendListed(dst []byte, e *Entry) []byte {
 		dst = append(appendSize(dst, e.Size), `</data>`...)
 	}
 	dst = append(dst, `<td>`...)
-	if !e.Modified.IsZero() && e.Modified.Unix() != 0 {
+	if HasTime(e.Modified) {
 		t := e.Modified.UTC()
 		dst = append(dst, `<time datetime="`...)
 		dst = append(t.AppendFormat(dst, time.RFC3339), `">`...)
