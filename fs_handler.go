@@ -149,8 +149,7 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, tree *openTree, dir string) {
 	h.encodeListing(ctx)
 }
 
-// sendListing answers with a page that lists the directory dir of tree, with hide without
-// the names that files.IsHidden reports.
+// sendListing responds with a page that lists the directory dir of tree. If hide is set, the page omits hidden names.
 func sendListing(ctx *RequestCtx, tree fs.FS, dir string, hide bool) error {
 	entries, more, err := files.List(tree, dir, hide)
 	if err != nil {
@@ -171,8 +170,8 @@ func sendListing(ctx *RequestCtx, tree fs.FS, dir string, hide bool) error {
 	return nil
 }
 
-// listedPath returns the path by which the client counts how far up its links lead: it takes
-// an empty segment for a directory.
+// listedPath returns the path as the client sees it when it resolves relative links: an empty segment counts as a
+// directory.
 func listedPath(u *URI) string { return string(target.AppendWholePath(nil, u.PathOriginal())) }
 
 func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info fs.FileInfo) {

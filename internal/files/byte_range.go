@@ -53,7 +53,7 @@ func isDigits(b []byte) bool {
 	return true
 }
 
-// clippedUint returns the number that digits are, or limit if that is less.
+// clippedUint returns the value of digits, or limit if the value is larger.
 func clippedUint(digits []byte, limit int) int {
 	n, ok := ascii.ParseUint(digits)
 	if !ok || n > uint64(max(limit, 0)) {

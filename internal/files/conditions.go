@@ -8,21 +8,20 @@ import (
 	"github.com/gallop-http/gallop/internal/clock"
 )
 
-// Validator is what a representation is recognised by (RFC 9110 §8.8).
+// Validator identifies a version of a representation (RFC 9110 §8.8).
 type Validator struct {
-	Tag      []byte    // with its quotes, nil if there is none
-	Modified time.Time // in whole seconds, zero if it is not known
-	Coarse   bool      // other codings or versions of the same may have this time, too
+	Tag      []byte    // the entity tag with its quotes, or nil
+	Modified time.Time // the modification time in whole seconds, zero if unknown
+	Coarse   bool      // other codings or versions may have the same modification time
 }
 
-// stableAfter is how long nothing may have changed before a modification time is
-// taken for a strong validator: file systems and HTTP dates are coarse, and a file may
-// change twice in a tick (RFC 9110 §8.8.2.2).
+// stableAfter is how long ago the last change must be for a modification time to count as a strong validator. File
+// systems and HTTP dates are coarse, and a file may change twice in a tick (RFC 9110 §8.8.2.2).
 const stableAfter = 2 * time.Second
 
 func isStable(modified time.Time) bool { return time.Since(modified) >= stableAfter }
 
-// Conditions are the values of the fields that make a request conditional, a value for each line.
+// Conditions contains the fields that make a request conditional. Each element is the value of one header line.
 type Conditions struct {
 	Match, UnmodifiedSince, NoneMatch, ModifiedSince [][]byte
 }
@@ -33,8 +32,9 @@ const (
 	preconditionFailed = 412
 )
 
-// Failed evaluates the conditions of a request in the order of RFC 9110 §13.2.2. If one of them fails, it returns
-// the status of the response, 304 or 412. If not, it returns 0. reading says that the method is GET or HEAD.
+// Failed evaluates the conditions of a request in the order of RFC 9110 §13.2.2. If a condition fails, Failed returns
+// the status of the response, 304 or 412. If no condition fails, the result is 0. reading says that the method is GET
+// or HEAD.
 func (v *Validator) Failed(c *Conditions, reading bool) int {
 	if isSet(c.Match) {
 		if !v.matchesAny(c.Match, true) {
@@ -58,7 +58,7 @@ func (v *Validator) Failed(c *Conditions, reading bool) int {
 	return 0
 }
 
-// isSet reports whether the lines of a field that lists entity tags say anything.
+// isSet reports whether a line of a field that lists entity tags is not empty.
 func isSet(lines [][]byte) bool {
 	for _, line := range lines {
 		if len(line) > 0 {
@@ -68,8 +68,8 @@ func isSet(lines [][]byte) bool {
 	return false
 }
 
-// date returns the date in the lines of a field, if there is one to compare with
-// (RFC 9110 §13.1.3: a field that is not one date, or no date to compare, is ignored).
+// date returns the date in a field that v can be compared with. A field is ignored if it has several lines or no valid
+// date, or if v has no modification time (RFC 9110 §13.1.3).
 func (v *Validator) date(lines [][]byte) (time.Time, bool) {
 	if len(lines) != 1 || v.Modified.IsZero() {
 		return time.Time{}, false
@@ -78,8 +78,8 @@ func (v *Validator) date(lines [][]byte) (time.Time, bool) {
 	return date, err == nil
 }
 
-// matchesAny reports whether lists, "*" or entity tags, have that of v. A list counts up
-// to where it is not one any more.
+// matchesAny reports whether the tag of v is in one of the lists. The list "*" contains every tag. A malformed list
+// counts up to its first error.
 func (v *Validator) matchesAny(lists [][]byte, strong bool) bool {
 	for _, list := range lists {
 		if string(list) == "*" {
@@ -100,7 +100,7 @@ func (v *Validator) matchesAny(lists [][]byte, strong bool) bool {
 	return false
 }
 
-// matches compares entity tags: strongly both have to be strong (RFC 9110 §8.8.3.2).
+// matches compares tag with the tag of v. In the strong comparison, both tags have to be strong (RFC 9110 §8.8.3.2).
 func (v *Validator) matches(tag []byte, strong bool) bool {
 	if strong {
 		return IsStrong(tag) && bytes.Equal(tag, v.Tag)
@@ -108,9 +108,8 @@ func (v *Validator) matches(tag []byte, strong bool) bool {
 	return v.Tag != nil && bytes.Equal(opaqueTag(tag), opaqueTag(v.Tag))
 }
 
-// AllowsRange reports whether the lines of If-Range let a Range field count: there is none, or what it
-// has is strong and exactly v (RFC 9110 §13.1.5): bytes of one coding behind those of another
-// are garbage.
+// AllowsRange reports whether the Range field of a request counts. lines are the lines of If-Range. If there is a line,
+// it must be a strong validator that equals v (RFC 9110 §13.1.5). Otherwise, a client could join parts of two versions.
 func (v *Validator) AllowsRange(lines [][]byte) bool {
 	if len(lines) == 0 {
 		return true

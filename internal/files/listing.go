@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// maxListed is how many names of a directory a list has at most.
+// maxListed is the maximum number of entries in a list.
 const maxListed = 10_000
 
-// Entry is a line of a list.
+// Entry is a file or directory in a list.
 type Entry struct {
 	Name     string
 	Dir      bool
@@ -22,9 +22,9 @@ type Entry struct {
 	Modified time.Time
 }
 
-// List reads the directory dir of files: directories first, then files, by name. With hide, names that IsHidden reports
-// are left out. Links count as what they lead to. Names of other kinds of files, and names that cannot be reached, are
-// left out. more reports that there are more names than maxListed.
+// List returns the entries of the directory dir, sorted by name, with directories before files. A link counts as its
+// target. List omits files that are neither regular files nor directories, and links whose target it cannot find. If
+// hide is set, it also omits hidden names (see IsHidden). more reports that the directory has more than maxListed names.
 func List(files fs.FS, dir string, hide bool) (list []Entry, more bool, err error) {
 	f, err := files.Open(dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func List(files fs.FS, dir string, hide bool) (list []Entry, more bool, err erro
 	return list, more, nil
 }
 
-// readEntries returns the first n entries of d, with hide only those that are not hidden.
+// readEntries returns the first n entries of d. If hide is set, it skips hidden names.
 func readEntries(d fs.ReadDirFile, n int, hide bool) (list []fs.DirEntry, err error) {
 	for len(list) < n {
 		entries, err := d.ReadDir(n - len(list))

@@ -10,8 +10,8 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// AppendListing appends the page for the path p of a request to host. All its links are
-// relative, so that it may stand below any prefix.
+// AppendListing appends an HTML page that lists the directory at path p of host. All links in the page are relative, so
+// the page also works behind a proxy that adds a prefix to the path.
 func AppendListing(dst []byte, host, p string, list []Entry, more bool) []byte {
 	dst = append(dst, listingHead...)
 	dst = append(dst, html.EscapeString(printable(host+p))...)
@@ -83,7 +83,7 @@ func appendListed(dst []byte, e *Entry) []byte {
 	return append(dst, '\n')
 }
 
-// appendSize appends a number of bytes with three digits at least, in powers of 1024.
+// appendSize appends a number of bytes with a unit, a power of 1024.
 func appendSize(dst []byte, n int64) []byte {
 	if n < 1024 {
 		return append(strconv.AppendInt(dst, n, 10), " B"...)
@@ -128,8 +128,8 @@ func appendCount(dst []byte, n int, one, many string) []byte {
 	return append(append(dst, ' '), one...)
 }
 
-// printable returns s as it may stand in a page: as UTF-8, and without what is not
-// to be seen or turns the direction of text.
+// printable returns s as text for a page. It replaces invalid UTF-8, invisible characters, and characters that change
+// the direction of text.
 func printable(s string) string {
 	return string(bytes.ToValidUTF8([]byte(strings.Map(func(r rune) rune {
 		if !strconv.IsGraphic(r) && r != ' ' {

@@ -21,10 +21,9 @@ func StripSegments(p []byte, n int) []byte {
 	return p
 }
 
-// Name returns the name that a path stands for, as io/fs wants it: without slashes
-// at its ends, and "." for the root. It reports false if no file can have it. A path with an
-// empty segment names no file: a guard that compares it with "/private" would not see
-// "//private".
+// Name returns the name of the file at path p in the form that io/fs requires: no slash at either end, and "." for the
+// root. ok is false if no file can have this path. A path with an empty segment names no file. An access check that
+// compares the path with "/private" would not recognize "//private".
 func Name(p []byte) (name string, ok bool) {
 	return nameOn(runtime.GOOS, p)
 }
@@ -57,8 +56,8 @@ func nameOn(goos string, p []byte) (string, bool) {
 // HasEmptySegment reports whether a path has two slashes in a row.
 func HasEmptySegment(p string) bool { return strings.Contains(p, "//") }
 
-// IsHidden reports whether a segment of name begins with a dot and is not ".well-known"
-// (RFC 8615). "." is the root.
+// IsHidden reports whether a segment of name begins with a dot and is not ".well-known" (RFC 8615). The root, ".", is
+// not hidden.
 func IsHidden(name string) bool {
 	for segment := range strings.SplitSeq(name, "/") {
 		if name != "." && strings.HasPrefix(segment, ".") && segment != ".well-known" {
@@ -68,7 +67,7 @@ func IsHidden(name string) bool {
 	return false
 }
 
-// CleanRoot returns the name of a directory in an fs.FS for however it was written.
+// CleanRoot returns the name of the directory root in an fs.FS. root may have slashes at its ends and dot segments.
 func CleanRoot(root string) string {
 	if root = strings.Trim(path.Clean("/"+root), "/"); root == "" {
 		return "."

@@ -14,8 +14,7 @@ type Multipart struct {
 	Size     int64
 }
 
-// NewMultipart makes a body of the spans of content, which has size bytes and
-// is of contentType.
+// NewMultipart returns a body with the spans of content, which has size bytes and the type contentType.
 func NewMultipart(content io.ReadSeeker, contentType []byte, spans []Span, size int64) *Multipart {
 	m := &Multipart{Boundary: rand.Text()}
 	parts := make([]io.Reader, 0, 2*len(spans)+1)
@@ -49,8 +48,8 @@ func AppendContentRange(dst []byte, span Span, size int64) []byte {
 	return strconv.AppendInt(dst, size, 10)
 }
 
-// Section reads a span of a content. It seeks when it is first read, so that several may share
-// a content if one is read to its end before the next.
+// Section reads a span of a content. It seeks at the first Read, so several sections can share a content if each is read
+// to its end before the next one.
 type Section struct {
 	content io.ReadSeeker
 	start   int64
@@ -58,7 +57,7 @@ type Section struct {
 	sought  bool
 }
 
-// NewSection returns what reads a span of content.
+// NewSection returns a reader of a span of content.
 func NewSection(content io.ReadSeeker, span Span) *Section {
 	return &Section{content: content, start: span.Start, left: span.Length}
 }

@@ -10,14 +10,15 @@ import (
 // Span is a part of a content: 0 ≤ Start, 0 < Length, Start+Length ≤ its size.
 type Span struct{ Start, Length int64 }
 
-// maxSpans is how many ranges one request may ask for. More, or ranges that overlap,
-// is asking for work rather than for bytes (RFC 9110 §17.15).
+// maxSpans is how many ranges one request may ask for. More ranges, or ranges that overlap, can be an attempt to
+// overload the server (RFC 9110 §17.15).
 const maxSpans = 32
 
-// ParseSpans reads the value of a Range field against a content of size bytes.
-// It returns no spans and true if the field is to be ignored: another unit, wrong
-// syntax, too many ranges, or ones that overlap (RFC 9110 §14.2); and no spans and
-// false if it has not a byte of the content, or one of them ends before it starts (RFC 9110 §15.5.17).
+// ParseSpans returns the spans that the value of a Range field selects from a content of size bytes.
+//
+// ignore says that the field has to be ignored. It has another unit, wrong syntax, too many ranges, or ranges that
+// overlap (RFC 9110 §14.2). If ignore is false and there are no spans, the field cannot be satisfied. It selects no
+// byte of the content, or one of its ranges ends before it starts (RFC 9110 §15.5.17).
 func ParseSpans(value []byte, size int64) (spans []Span, ignore bool) {
 	unit, set := ascii.Cut(value, '=')
 	if !ascii.EqualFold(unit, "bytes") || len(unit) == len(value) || size == 0 {
@@ -53,8 +54,8 @@ func ParseSpans(value []byte, size int64) (spans []Span, ignore bool) {
 	return spans, false
 }
 
-// parseSpan reads one range (RFC 9110 §14.1.2). One that lies outside the content has
-// the length 0, and one that ends before it starts, which is invalid and known to be, -1.
+// parseSpan parses one range (RFC 9110 §14.1.2). A range outside the content has length 0. A range that ends before it
+// starts has length -1.
 func parseSpan(spec []byte, size int64) (span Span, ok bool) {
 	first, last, dash := bytes.Cut(spec, []byte("-"))
 	if !dash || len(first)+len(last) == 0 || !isDigits(first) || !isDigits(last) {
@@ -76,7 +77,7 @@ func parseSpan(spec []byte, size int64) (span Span, ok bool) {
 	return Span{start, min(end, size-1) - start + 1}, true
 }
 
-// parsePosition returns the number that digits are, or the largest there is.
+// parsePosition returns the value of digits, or math.MaxInt64 if the value is larger.
 func parsePosition(digits []byte) int64 {
 	n, ok := ascii.ParseUint(digits)
 	if !ok || n > math.MaxInt64 {

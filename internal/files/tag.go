@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Tag returns the entity tag of a file, without quotes, and whether it is weak (RFC 9110
-// §8.8.3). It is made of the modification time and the size.
+// Tag returns the entity tag of a file, without quotes, and whether the tag is weak (RFC 9110 §8.8.3). The tag contains
+// the modification time and the size.
 //
-// A time in whole seconds does not tell two versions apart that have the same size: the file
-// system keeps no more, or a program has set the time, as reproducible builds and archives do.
-// The time of the last change of the inode, which no program can set, then joins the tag. If
-// that is in whole seconds too, the tag is weak until two seconds after the change.
+// Two versions of the same size can have the same modification time if that time is in whole seconds. Some file systems
+// store only seconds, and reproducible builds and archives set the time. The tag then also contains the time of the
+// inode's last change, which no program can set. If the time of the change is in whole seconds too, the tag is weak
+// until two seconds after the change.
 func Tag(info fs.FileInfo) (tag string, weak bool) {
 	modified := info.ModTime()
 	tag = strconv.FormatInt(modified.UnixNano(), 36) + "-" + strconv.FormatInt(info.Size(), 36)
@@ -27,5 +27,5 @@ func Tag(info fs.FileInfo) (tag string, weak bool) {
 	return tag, weak
 }
 
-// HasTime reports whether t says when a file was modified: zero and the Unix epoch do not.
+// HasTime reports whether t is a known modification time. The zero time and the Unix epoch mean that it is unknown.
 func HasTime(t time.Time) bool { return !t.IsZero() && t.Unix() != 0 }

@@ -26,7 +26,7 @@ func TypeByName(name string) string {
 // SniffBytes is how many bytes of a file TypeByContent needs.
 const SniffBytes = 512
 
-// fileSignatures are the first bytes of files by which their type is known.
+// fileSignatures maps the first bytes of files to media types.
 var fileSignatures = []struct{ start, mediaType string }{
 	{"%PDF-", "application/pdf"},
 	{"\x89PNG\r\n\x1a\n", "image/png"},
@@ -48,8 +48,8 @@ var fileSignatures = []struct{ start, mediaType string }{
 // 512 bytes. It recognises text and a few formats by their signature. Any other content is
 // application/octet-stream.
 //
-// It never returns HTML or another type that can contain scripts. Permission to store a file is no permission
-// to run a script.
+// It never returns HTML or another type that can contain scripts. Users who may store files must not be able to run
+// scripts.
 func TypeByContent(start []byte) string {
 	for _, s := range fileSignatures {
 		if bytes.HasPrefix(start, []byte(s.start)) {
@@ -67,7 +67,7 @@ func TypeByContent(start []byte) string {
 	return "application/octet-stream"
 }
 
-// isCutUTF8 reports whether b is UTF-8, but perhaps for a last character that is cut.
+// isCutUTF8 reports whether b is UTF-8. The last character may be incomplete.
 func isCutUTF8(b []byte) bool {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {

@@ -7,7 +7,7 @@ import "strings"
 // MaxLength is the length in bytes of the longest name that the table may have.
 const MaxLength = 16
 
-// utf8 is the parameter that the types of text files have.
+// utf8 is the parameter in the types of text files.
 const utf8 = "; charset=utf-8"
 
 // ForOffer returns the media type, without parameters, for a short name or an extension. The name is in lower case and
