@@ -27,12 +27,11 @@ type BalancingClient interface {
 type LBStrategy int
 
 const (
-	// LBLeastLoaded chooses the client with the fewest calls in flight relative to its weight. Clients with equal
-	// load take turns, as with LBRoundRobin.
+	// LBLeastLoaded chooses the client with the fewest calls in flight relative to its weight. LBLeastLoaded uses
+	// clients with equal load in turn.
 	LBLeastLoaded LBStrategy = iota
 
-	// LBRoundRobin lets the clients take turns. A client of weight 2 gets twice as many turns as one of weight 1,
-	// spread evenly.
+	// LBRoundRobin uses the clients in turn. A client of weight 2 gets twice as many requests as a client of weight 1.
 	LBRoundRobin
 )
 
@@ -40,9 +39,9 @@ const (
 // sends a request twice.
 //
 // A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as additional
-// calls in flight. The penalty is 4 after the first failure, and at most 256. With LBRoundRobin, the client's share
-// of requests is divided by the penalty plus one. The penalty halves every second, and ends after at most ten seconds
-// without a failure. If all clients fail equally often, all of them still get requests.
+// calls in flight. The penalty is 4 after the first failure, and at most 256. With LBRoundRobin, the client's share of
+// requests is divided by the penalty plus one. The penalty halves every second, and ends after at most ten seconds
+// without a failure. If all clients fail equally often, all clients still get requests.
 //
 // The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
 // call, and do not copy an LBClient.
@@ -52,14 +51,14 @@ type LBClient struct {
 	// Clients is the initial set of clients. AddClient and RemoveClients change the set later.
 	Clients []BalancingClient
 
-	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is nil, a
-	// request counts as successful if err is nil. In HealthCheck, req.Context() returns the call's context.
+	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is nil, every
+	// request without an error counts as successful. In HealthCheck, req.Context() returns the call's context.
 	//
 	// If the caller of DoContext has cancelled the request, HealthCheck is not called.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
-	// Timeout limits every call to Do. Timeout limits a call to DoContext only if the context has no deadline and the
-	// chosen client has no DoContext method. Zero or a negative value means DefaultLBClientTimeout.
+	// Timeout limits every call to Do. In DoContext, Timeout applies to clients without a DoContext method. If the
+	// context has a deadline, the deadline replaces Timeout. Zero or a negative value means DefaultLBClientTimeout.
 	Timeout time.Duration
 
 	// Strategy is the rule by which a client is chosen. The default is LBLeastLoaded.
@@ -74,20 +73,20 @@ type LBClient struct {
 	turn    sync.Mutex // held to choose one
 }
 
-// Do chooses a client and sends req through it. If the call takes longer than Timeout, it fails.
+// Do chooses a client and sends req through it. A call that takes longer than Timeout fails.
 func (lb *LBClient) Do(req *Request, resp *Response) error {
 	return lb.DoTimeout(req, resp, lb.timeout())
 }
 
-// DoTimeout chooses a client and sends req through it. If the call takes longer than timeout, it fails. See
+// DoTimeout chooses a client and sends req through it. A call that takes longer than timeout fails. See
 // [LBClient.DoDeadline].
 func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline chooses a client and sends req through it. If the call has not ended by the deadline, it fails. The zero
-// time means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already
-// passed, the error is ErrTimeout and no client is called.
+// DoDeadline chooses a client and sends req through it. A call that has not ended by the deadline fails. The zero time
+// means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already passed,
+// the error is ErrTimeout and no client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
@@ -105,8 +104,8 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 }
 
 // DoContext chooses a client and sends req through it. When ctx is done, the call is cancelled. If the chosen client
-// has no DoContext method, the call's time limit is the deadline of ctx, or Timeout if ctx has no deadline. If there
-// are no clients, the error is ErrNoAvailableClients.
+// has no DoContext method, its DoDeadline method gets the deadline of ctx. If ctx has no deadline, Timeout limits the
+// call to DoDeadline. If there are no clients, the error is ErrNoAvailableClients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx.Err() != nil {
 		return describe(req, "http", inPhase(endedBy(ctx), phaseConn, ""))
@@ -134,8 +133,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	return err
 }
 
-// PendingRequests returns the number of calls in flight through lb. Because an LBClient has this method, it can
-// itself be a client of another LBClient.
+// PendingRequests returns the number of calls in flight through lb. The PendingRequests method lets an LBClient be a
+// client of another LBClient.
 func (lb *LBClient) PendingRequests() int {
 	n := 0
 	for _, m := range lb.all() {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -15,7 +15,7 @@ import (
 // left, goes back to the pool. So whatever comes late reaches nobody.
 type pipelineCall struct {
 	out        []byte // the request as it is sent
-	method     http1.Method
+	method     message.Method
 	idempotent bool
 	closes     bool // the connection ends with it
 	resp       Response

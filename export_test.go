@@ -1,6 +1,12 @@
 package gallop
 
-import "net"
+import (
+	"net"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+const raceEnabled = bufpool.Poisons
 
 // RaceEnabled tells the tests outside the package whether the race detector runs.
 const RaceEnabled = raceEnabled

@@ -3,15 +3,15 @@ package gallop
 import (
 	"bufio"
 
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Read reads a whole request from r, without a limit on the body. The request line and headers must fit into r's
 // buffer; see [RequestHeader.Read]. Read keeps req's user values. If r ends before the first byte, the error is
 // io.EOF.
 //
-// If MayContinue returns true after the call to Read, the body has not been read. In that case, send a 100 response,
-// then call ContinueReadBody.
+// If MayContinue returns true after the call to Read, the body has not been read. To read the body, send a 100
+// response, then call ContinueReadBody.
 func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
 
 // ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
@@ -33,11 +33,11 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 //
 // If a multipart/form-data body has a known length and is not compressed, ContinueReadBody parses the form as it
 // arrives. At most 2 MiB of the files in the form are kept in memory, and the remaining files are written to disk.
-// Afterwards, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is false,
-// ContinueReadBody does not parse forms.
+// After ContinueReadBody, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is
+// false, ContinueReadBody does not parse forms.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
-	if head.Body == http1.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
+	if head.Body == message.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
 		return ErrBodyTooLarge
 	}
 	if req.preParses(preParseMultipartForm) {
@@ -47,14 +47,14 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.readBody(&from, maxBodySize)
 }
 
-// ContinueReadBodyStream continues with a request whose header has been read, and makes its body a stream, which
-// BodyStream returns. The stream has no size limit, so maxBodySize has no effect. Do not use r until the stream has
-// ended or was closed without an error. Forms are parsed in the same way as in ContinueReadBody.
+// ContinueReadBodyStream does the same as ContinueReadBody, but leaves the body unread. BodyStream returns the body as
+// a stream. The stream has no size limit, so maxBodySize has no effect. Do not use r until the stream has ended or was
+// closed without an error. Forms are parsed in the same way as in ContinueReadBody.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	if req.preParses(preParseMultipartForm) {
 		return req.readForm(r)
 	}
-	if head := &req.Header.head; head.Body == http1.NoBody {
+	if head := &req.Header.head; head.Body == message.NoBody {
 		req.ResetBody()
 	} else {
 		from := bodyOn(r, head.Body, head.Length, &req.Header.trailers)
@@ -67,12 +67,12 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 // contentLength is less than -1, ReadBody reads up to the end of r. If contentLength is 0 or more, ReadBody reads
 // exactly contentLength bytes. See [Request.ReadLimitBody] for maxBodySize.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (err error) {
-	kind := http1.Fixed
+	kind := message.Fixed
 	switch {
 	case contentLength == -1:
-		kind = http1.Chunked
+		kind = message.Chunked
 	case contentLength < 0:
-		kind = http1.UntilClose
+		kind = message.UntilClose
 	}
 	from := bodyOn(r, kind, int64(contentLength), &req.Header.trailers)
 	return req.readBody(&from, maxBodySize)
@@ -80,7 +80,7 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (e
 
 // preParses reports whether the body is a form that is parsed while it is read.
 func (req *Request) preParses(asked []bool) bool {
-	return (len(asked) == 0 || asked[0]) && req.Header.head.Body == http1.Fixed && req.Header.head.Length > 0 &&
+	return (len(asked) == 0 || asked[0]) && req.Header.head.Body == message.Fixed && req.Header.head.Length > 0 &&
 		len(req.Header.ContentEncoding()) == 0 && req.boundary() != ""
 }
 

@@ -17,7 +17,7 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 // Content-Encoding and Vary. The body stays uncompressed in the following cases:
 //
 //   - The body already has a content coding, or the response is partial (status 206 or Content-Range).
-//   - The body has fewer than 200 bytes, or compression does not make it smaller.
+//   - The body has fewer than 200 bytes, or compression does not make the body smaller.
 //   - The body has a media type that does not compress well.
 //   - The response has a digest of the body, or Cache-Control: no-transform.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {

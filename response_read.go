@@ -4,6 +4,7 @@ import (
 	"bufio"
 
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // maxInterim is how many interim (1xx) responses may come before the final one.
@@ -12,8 +13,8 @@ const maxInterim = 16
 // Read reads a whole response from r, without a limit on the body. Read skips up to 16 interim responses (1xx except
 // 101). If r ends before the first byte, the error is io.EOF.
 //
-// If StreamBody is true, Read does not read the body. Afterwards, BodyStream returns the body as a stream. Do not use
-// r until the stream has ended or was closed without an error.
+// If StreamBody is true, Read does not read the body. BodyStream then returns the unread body as a stream. Do not use r
+// until the stream has ended or was closed without an error.
 func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
 
 // ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
@@ -36,14 +37,14 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // maxBodySize.
 func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 	head := &resp.Header.head
-	if head.Parsed() {
-		head.Flags &^= http1.LongConnection
+	if head.Received {
+		head.Flags &^= message.LongConnection
 		head.NoteFlags() // without the result of Header.Read, which assumed GET
 		if err := http1.FrameResponse(head, resp.method()); err != nil {
 			return parseError(err)
 		}
 	}
-	if head.Body == http1.NoBody {
+	if head.Body == message.NoBody {
 		resp.ResetBody()
 		return nil
 	}
@@ -60,16 +61,16 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 
 // method returns the method of the request that the response belongs to. It is only as exact as finding the end
 // of the body requires.
-func (resp *Response) method() http1.Method {
+func (resp *Response) method() message.Method {
 	if resp.SkipBody {
-		return http1.HeadMethod
+		return message.HeadMethod
 	}
-	return http1.Get
+	return message.Get
 }
 
 // noteLength stores the length in the header after a body that ends with the connection was read.
 func (resp *Response) noteLength() {
-	if head := &resp.Header.head; head.Body == http1.UntilClose {
+	if head := &resp.Header.head; head.Body == message.UntilClose {
 		head.Length = int64(len(resp.body.buf))
 	}
 }

@@ -66,8 +66,8 @@ func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
 	return s.ServeTLS(ln, certFile, keyFile)
 }
 
-// ListenAndServeTLSEmbed listens on the TCP address addr and serves TLS with a certificate and a private key that are
-// passed as PEM data. See [Server.ServeTLSEmbed].
+// ListenAndServeTLSEmbed listens on the TCP address addr and serves TLS. The certificate and the private key are passed
+// as PEM data. See [Server.ServeTLSEmbed].
 func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
