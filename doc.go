@@ -3,12 +3,11 @@
 //
 // Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
-//	buffers.go                   buffers kept, structs not copied
 //	certificate.go               a self-signed certificate for tests
 //	compress.go                  coding and decoding bytes
 //	doc.go                       rooms and package documentation
 //	errors.go                    errors and the phases named
-//	limits.go                    limits, deadlines and their defaults
+//	limits.go                    limits, deadlines, buffers kept
 //	logger.go                    where log messages go
 //	names.go                     names of methods and headers
 //	panics.go                    panics that reach the caller
@@ -41,19 +40,16 @@
 //	header_trailers.go           headers after a chunked body
 //	header_write.go              heads as bytes
 //	message.go                   pools, writing whole messages
+//	message_read.go              messages from a bufio.Reader
 //	multipart.go                 forms of a request
 //	multipart_reader.go          parts as they arrive
 //	request.go                   a request
-//	request_read.go              requests from a bufio.Reader
 //	request_write.go             requests as bytes, sent again
 //	response.go                  a response
-//	response_coding.go           choosing a coding for responses
-//	response_compress.go         writing compressed responses
-//	response_read.go             responses from a bufio.Reader
+//	response_coding.go           choosing codings, compressing responses
 //	response_write.go            responses as bytes
 //	stream_reader.go             writers turned into readers
-//	uri.go                       a URI and its parts
-//	uri_host.go                  hosts, valid and in ASCII
+//	uri.go                       a URI, its parts, hosts
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
@@ -97,11 +93,9 @@
 //	client_host.go               a client for one host
 //	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
-//	client_lb_choice.go          which client gets a call
 //	client_pipeline.go           a client that pipelines
-//	client_pipeline_call.go      a call that is pipelined
+//	client_pipeline_call.go      pipelined calls, also during outages
 //	client_pipeline_conn.go      a connection with pipelined calls
-//	client_pipeline_outage.go    dialing while servers are down
 //	client_pool.go               connections to one host
 //	client_pool_dial.go          dialing on another goroutine
 //	client_read.go               reading responses
@@ -132,12 +126,10 @@
 //	server_conns.go              the table of connections
 //	server_hijack.go             handing connections over
 //	server_input.go              waiting and reading
-//	server_listen.go             listening on addresses
-//	server_listeners.go          listeners that are served
+//	server_listen.go             listening, listeners that are served
 //	server_log.go                what a server logs
-//	server_loop_closed_linux.go  closed connections of a loop
 //	server_loop_linux.go         serving on event loops
-//	server_loop_listen_linux.go  accepting on event loops
+//	server_loop_listen_linux.go  accepting, closing on event loops
 //	server_loop_other.go         no event loops
 //	server_loop_tls_linux.go     TLS on event loops
 //	server_output.go             writing and its deadlines
