@@ -3,11 +3,9 @@
 //
 // Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
-//	byte_range.go                one range of bytes
 //	certificate.go               a self-signed certificate for tests
 //	compress.go                  coding and decoding bytes
 //	doc.go                       rooms and package documentation
-//	entity_tag.go                entity tags and their lists
 //	errors.go                    errors and the phases named
 //	limits.go                    limits, deadlines, buffers kept
 //	logger.go                    where log messages go
@@ -135,19 +133,9 @@
 //	compress_handler.go          a handler that compresses
 //	fs.go                        the file server and settings
 //	fs_coding.go                 compressed files
-//	fs_conditions.go             conditions of a request
 //	fs_content.go                serving any content
-//	fs_ctime_ctim.go             change times on most systems
-//	fs_ctime_ctimespec.go        change times on BSD
-//	fs_ctime_other.go            no change times
 //	fs_handler.go                from path to file
-//	fs_listing.go                lists of directories
-//	fs_path.go                   rewriting paths
-//	fs_ranges.go                 parts of a content
 //	fs_serve.go                  serving one file
-//	fs_tag.go                    a file's entity tag
-//	fs_types.go                  media types
-//	fs_windowsnames.go           names refused on Windows
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
 // but no other room may use it.

@@ -1,6 +1,6 @@
 //go:build !linux && !openbsd && !dragonfly && !solaris && !illumos && !darwin && !freebsd && !netbsd
 
-package gallop
+package files
 
 import (
 	"io/fs"

@@ -1,6 +1,6 @@
-//go:build darwin || freebsd || netbsd
+//go:build linux || openbsd || dragonfly || solaris || illumos
 
-package gallop
+package files
 
 import (
 	"io/fs"
@@ -15,5 +15,5 @@ func changeTime(info fs.FileInfo) (time.Time, bool) {
 	if !ok || stat == nil {
 		return time.Time{}, false
 	}
-	return time.Unix(stat.Ctimespec.Unix()), true
+	return time.Unix(stat.Ctim.Unix()), true
 }

@@ -1,12 +1,15 @@
-package gallop
+package files
 
 import "bytes"
 
 // opaqueTag returns the tag without the prefix of a weak one.
 func opaqueTag(tag []byte) []byte { return bytes.TrimPrefix(tag, []byte("W/")) }
 
-// cutEntityTag cuts an entity tag (RFC 9110 §8.8.3) off the start of b. tag is nil if b does not start with one.
-func cutEntityTag(b []byte) (tag, rest []byte) {
+// IsStrong reports whether tag is a strong entity tag, with its quotes (RFC 9110 §8.8.1).
+func IsStrong(tag []byte) bool { return len(tag) > 0 && tag[0] == '"' }
+
+// cutTag cuts an entity tag (RFC 9110 §8.8.3) off the start of b. tag is nil if b does not start with one.
+func cutTag(b []byte) (tag, rest []byte) {
 	n := len(b) - len(opaqueTag(b))
 	if n == len(b) || b[n] != '"' {
 		return nil, b
@@ -22,10 +25,10 @@ func cutEntityTag(b []byte) (tag, rest []byte) {
 	return nil, b
 }
 
-// hasEntityTag reports whether a list of entity tags contains exactly this one.
-func hasEntityTag(list []byte, spelled string) bool {
+// HasTag reports whether a list of entity tags contains exactly this one.
+func HasTag(list []byte, spelled string) bool {
 	for {
-		tag, rest := cutEntityTag(bytes.TrimLeft(list, " \t,"))
+		tag, rest := cutTag(bytes.TrimLeft(list, " \t,"))
 		if tag == nil || string(tag) == spelled {
 			return tag != nil
 		}

@@ -1,4 +1,4 @@
-package gallop
+package files
 
 import (
 	"strings"
@@ -6,18 +6,16 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// This file decides which names FS opens on Windows. It is a function of the name alone, so
-// the tests run on every system. Elsewhere all of these are ordinary names and are served:
-// source trees have aux.c, and Maildir has colons.
+// This file decides which names are files on Windows. The decision depends only on the name, so the tests run on every
+// system. On other systems, all names are ordinary: source trees contain aux.c, and Maildir uses colons.
 
-// isWindowsName reports whether Windows takes segment for the name of a file in a directory
-// and for nothing else.
+// isWindowsName reports whether segment can only be the name of a file in a directory on Windows.
 func isWindowsName(segment string) bool {
 	return !hasWindowsSyntax(segment) && !isDevice(segment) && !isShortName(segment)
 }
 
-// hasWindowsSyntax reports whether segment is not taken literally: a drive ("C:"), a stream
-// ("a.txt::$DATA"), a pattern, or a name that loses its dots and blanks at the end.
+// hasWindowsSyntax reports whether Windows does not take segment literally. Examples are a drive ("C:"), a stream
+// ("a.txt::$DATA"), a pattern, and a name with dots or blanks at the end, which Windows removes.
 func hasWindowsSyntax(segment string) bool {
 	if ascii.IndexControl([]byte(segment)) < len(segment) || strings.ContainsAny(segment, "\t<>:\"\\|?*") {
 		return true
@@ -25,8 +23,8 @@ func hasWindowsSyntax(segment string) bool {
 	return strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " ")
 }
 
-// isDevice reports whether segment is a device, with any extension: "nul", "com1.txt". In
-// COM1 to COM9 and LPT1 to LPT9 the superscript digits of Latin-1 count, too.
+// isDevice reports whether segment is a device, with any extension, such as "nul" or "com1.txt". The names of ports,
+// COM0 to COM9 and LPT0 to LPT9, can also have superscript digits of Latin-1.
 func isDevice(segment string) bool {
 	base, _, _ := strings.Cut(segment, ".")
 	base = strings.ToUpper(strings.TrimRight(base, " "))
@@ -41,8 +39,8 @@ func isDevice(segment string) bool {
 	return isPort && number != "" && strings.Contains("0123456789¹²³", number)
 }
 
-// isShortName reports whether segment has the form of a generated 8.3 name, the second name
-// that NTFS and FAT give to files with longer ones: "GIT~1" is ".git".
+// isShortName reports whether segment has the form of a generated 8.3 name. NTFS and FAT give such a second name to
+// files with longer names: "GIT~1" is ".git".
 func isShortName(segment string) bool {
 	base, extension, _ := strings.Cut(segment, ".")
 	tilde := strings.LastIndexByte(base, '~')

@@ -1,13 +1,8 @@
-package gallop
+package files
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
-	"io"
-	"io/fs"
-	"path"
-	"slices"
+	"html"
 	"strconv"
 	"strings"
 	"time"
@@ -15,105 +10,11 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// maxListed is how many names of a directory a list has at most.
-const maxListed = 10_000
-
-// listed is a line of a list.
-type listed struct {
-	name     string
-	dir      bool
-	size     int64
-	modified time.Time
-}
-
-// sendListing answers with a page that lists the directory dir of files, with hide without
-// the names that isHidden says.
-func sendListing(ctx *RequestCtx, files fs.FS, dir string, hide bool) error {
-	entries, more, err := readListing(files, dir, hide)
-	if err != nil {
-		return err
-	}
-	h := &ctx.Response.Header
-	h.SetContentType("text/html; charset=utf-8")
-	h.dropCoding()
-	h.Set(HeaderContentSecurityPolicy, "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'")
-	h.Set(HeaderXContentTypeOptions, "nosniff")
-	h.Set(HeaderReferrerPolicy, "same-origin")
-	if h.forbidsTransform() {
-		h.Set(HeaderCacheControl, "no-cache, no-transform")
-	} else {
-		h.Set(HeaderCacheControl, "no-cache")
-	}
-	ctx.SetBody(appendListing(nil, string(ctx.Host()), listedPath(ctx.URI()), entries, more))
-	return nil
-}
-
-// listedPath returns the path by which the client counts how far up its links lead: it takes
-// an empty segment for a directory.
-func listedPath(u *URI) string { return string(target.AppendWholePath(nil, u.PathOriginal())) }
-
-// readListing reads the directory: directories first, then files, by name. Links count as what
-// they lead to. Names of other kinds of files, and names that cannot be reached, are left out. more
-// reports that there are more names than maxListed.
-func readListing(files fs.FS, dir string, hide bool) (list []listed, more bool, err error) {
-	f, err := files.Open(dir)
-	if err != nil {
-		return nil, false, err
-	}
-	defer f.Close()
-	d, ok := f.(fs.ReadDirFile)
-	if !ok {
-		return nil, false, &fs.PathError{Op: "readdir", Path: dir, Err: fs.ErrInvalid}
-	}
-	entries, err := readEntries(d, maxListed+1, hide)
-	if err != nil {
-		return nil, false, err
-	}
-	if more = len(entries) > maxListed; more {
-		entries = entries[:maxListed]
-	}
-	for _, e := range entries {
-		info, err := fs.Stat(files, path.Join(dir, e.Name()))
-		if err == nil && (info.IsDir() || info.Mode().IsRegular()) {
-			list = append(list, listed{e.Name(), info.IsDir(), info.Size(), info.ModTime()})
-		}
-	}
-	slices.SortFunc(list, func(a, b listed) int {
-		if a.dir != b.dir {
-			if a.dir {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name)), cmp.Compare(a.name, b.name))
-	})
-	return list, more, nil
-}
-
-// readEntries returns the first n entries of d, with hide only those that are not hidden.
-func readEntries(d fs.ReadDirFile, n int, hide bool) (list []fs.DirEntry, err error) {
-	for len(list) < n {
-		entries, err := d.ReadDir(n - len(list))
-		for _, e := range entries {
-			if !hide || !isHidden(e.Name()) {
-				list = append(list, e)
-			}
-		}
-		if errors.Is(err, io.EOF) || err == nil && len(entries) == 0 {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-// appendListing appends the page for the path p of a request to host. All its links are
-// relative, so that it may stand below any prefix.
-func appendListing(dst []byte, host, p string, list []listed, more bool) []byte {
+// AppendListing appends an HTML page that lists the directory at path p of host. All links in the page are relative, so
+// the page also works behind a proxy that adds a prefix to the path.
+func AppendListing(dst []byte, host, p string, list []Entry, more bool) []byte {
 	dst = append(dst, listingHead...)
-	dst = AppendHTMLEscape(dst, printable(host+p))
+	dst = append(dst, html.EscapeString(printable(host+p))...)
 	dst = append(dst, listingStyle...)
 	dst = appendBreadcrumb(dst, host, p)
 	dst = append(dst, listingTable...)
@@ -141,7 +42,7 @@ func appendBreadcrumb(dst []byte, host, p string) []byte {
 	dirs := strings.Count(p, "/")
 	up := func(n int) string { return "./" + strings.Repeat("../", max(n, 0)) }
 	dst = append(dst, `<a href="`+up(dirs-1)+`">`...)
-	dst = append(AppendHTMLEscape(dst, printable(host)), `/</a>`...)
+	dst = append(append(dst, html.EscapeString(printable(host))...), `/</a>`...)
 	at := strings.Index(p, segments[0]) // a path may begin with more slashes than one
 	for i, s := range segments {
 		depth := strings.Count(p[at:], "/") - 1
@@ -150,31 +51,31 @@ func appendBreadcrumb(dst []byte, host, p string) []byte {
 		case s == "":
 		case i == len(segments)-1:
 			dst = append(dst, `<b>`...)
-			dst = append(AppendHTMLEscape(dst, printable(s)), `</b>`...)
+			dst = append(append(dst, html.EscapeString(printable(s))...), `</b>`...)
 		default:
 			dst = append(dst, `<a href="`+up(depth)+`">`...)
-			dst = append(AppendHTMLEscape(dst, printable(s)), `</a><s>/</s>`...)
+			dst = append(append(dst, html.EscapeString(printable(s))...), `</a><s>/</s>`...)
 		}
 	}
 	return dst
 }
 
-func appendListed(dst []byte, e *listed) []byte {
+func appendListed(dst []byte, e *Entry) []byte {
 	slash, icon := "", "·"
-	if e.dir {
+	if e.Dir {
 		slash, icon = "/", "▸"
 	}
-	href := target.AppendEscape([]byte("./"), UnsafeBytes(e.name), target.Path)
+	href := target.AppendEscape([]byte("./"), []byte(e.Name), target.Path)
 	dst = append(dst, `<tr><td><a href="`...)
-	dst = append(AppendHTMLEscapeBytes(dst, href), slash+`"><i>`+icon+`</i>`...)
-	dst = append(AppendHTMLEscape(dst, printable(e.name)), slash+`</a><td>`...)
-	if !e.dir {
-		dst = append(dst, `<data value="`+strconv.FormatInt(e.size, 10)+`">`...)
-		dst = append(appendSize(dst, e.size), `</data>`...)
+	dst = append(append(dst, html.EscapeString(string(href))...), slash+`"><i>`+icon+`</i>`...)
+	dst = append(append(dst, html.EscapeString(printable(e.Name))...), slash+`</a><td>`...)
+	if !e.Dir {
+		dst = append(dst, `<data value="`+strconv.FormatInt(e.Size, 10)+`">`...)
+		dst = append(appendSize(dst, e.Size), `</data>`...)
 	}
 	dst = append(dst, `<td>`...)
-	if !e.modified.IsZero() && e.modified.Unix() != 0 {
-		t := e.modified.UTC()
+	if HasTime(e.Modified) {
+		t := e.Modified.UTC()
 		dst = append(dst, `<time datetime="`...)
 		dst = append(t.AppendFormat(dst, time.RFC3339), `">`...)
 		dst = append(t.AppendFormat(dst, "2006-01-02 15:04"), `</time>`...)
@@ -182,7 +83,7 @@ func appendListed(dst []byte, e *listed) []byte {
 	return append(dst, '\n')
 }
 
-// appendSize appends a number of bytes with three digits at least, in powers of 1024.
+// appendSize appends a number of bytes with a unit, a power of 1024.
 func appendSize(dst []byte, n int64) []byte {
 	if n < 1024 {
 		return append(strconv.AppendInt(dst, n, 10), " B"...)
@@ -200,15 +101,15 @@ func appendSize(dst []byte, n int64) []byte {
 	return append(dst, ' ', "KMGTP"[unit], 'i', 'B')
 }
 
-func appendCounts(dst []byte, list []listed) []byte {
+func appendCounts(dst []byte, list []Entry) []byte {
 	var dirs, files int
 	var size int64
 	for i := range list {
-		if list[i].dir {
+		if list[i].Dir {
 			dirs++
 		} else {
 			files++
-			size += list[i].size
+			size += list[i].Size
 		}
 	}
 	dst = appendCount(dst, dirs, "directory", "directories")
@@ -227,8 +128,8 @@ func appendCount(dst []byte, n int, one, many string) []byte {
 	return append(append(dst, ' '), one...)
 }
 
-// printable returns s as it may stand in a page: as UTF-8, and without what is not
-// to be seen or turns the direction of text.
+// printable returns s as text for a page. It replaces invalid UTF-8, invisible characters, and characters that change
+// the direction of text.
 func printable(s string) string {
 	return string(bytes.ToValidUTF8([]byte(strings.Map(func(r rune) rune {
 		if !strconv.IsGraphic(r) && r != ' ' {

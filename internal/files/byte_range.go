@@ -1,4 +1,4 @@
-package gallop
+package files
 
 import (
 	"bytes"
@@ -13,10 +13,8 @@ var (
 	errRangeNotSatisfiable = errors.New("gallop: byte range lies outside the content")
 )
 
-// ParseByteRange parses the value of a Range header with a single range, such as "bytes=0-99", "bytes=100-" or
-// "bytes=-100" (RFC 9110 §14.1.2). contentLength is the size of the content in bytes. ParseByteRange returns the
-// positions of the first and the last requested byte within the content. A range that contains no byte of the content
-// is an error.
+// ParseByteRange parses the value of a Range header with a single range against a content of contentLength bytes. It
+// returns the first and the last position.
 func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
 	unit, spec := ascii.Cut(byteRange, '=')
 	if !ascii.EqualFold(unit, "bytes") || len(unit) == len(byteRange) {
@@ -55,7 +53,7 @@ func isDigits(b []byte) bool {
 	return true
 }
 
-// clippedUint returns the number that digits are, or limit if that is less.
+// clippedUint returns the value of digits, or limit if the value is larger.
 func clippedUint(digits []byte, limit int) int {
 	n, ok := ascii.ParseUint(digits)
 	if !ok || n > uint64(max(limit, 0)) {
