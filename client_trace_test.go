@@ -353,7 +353,7 @@ func TestHostClientStrategy(t *testing.T) {
 // A client that has talked to very many hosts has nothing left of them.
 func TestClientForgetsHosts(t *testing.T) {
 	hosts := 100_000
-	if RaceEnabled {
+	if raceEnabled {
 		hosts = 10_000
 	}
 	synctest.Test(t, func(t *testing.T) {

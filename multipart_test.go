@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // form returns a form body with boundary X: a value, and files of these sizes.
@@ -304,7 +306,7 @@ func TestWriteMultipartForm(t *testing.T) {
 	if err := WriteMultipartForm(io.Discard, in, "Y"); err != errMultipartHeader {
 		t.Errorf("header with a line end: %v", err)
 	}
-	if err := WriteMultipartForm(failingWriter{}, out, "Y"); err != errTest {
+	if err := WriteMultipartForm(failingWriter{}, out, "Y"); err != wiretest.ErrTest {
 		t.Errorf("writer that fails: %v", err)
 	}
 }
