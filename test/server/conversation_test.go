@@ -120,7 +120,7 @@ func TestPanicsEndTheirConnectionOnly(t *testing.T) {
 			c.WantBody("Internal Server Error")
 			c.WantEOF()
 		})
-		if got := l.String(); !strings.Contains(got, "oops") || !strings.Contains(got, "server_test.go") {
+		if got := l.String(); !strings.Contains(got, "oops") || !strings.Contains(got, "conversation_test.go") {
 			t.Errorf("the log lacks the panic or its stack:\n%s", got)
 		}
 	})
