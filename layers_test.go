@@ -38,6 +38,7 @@ var layers = map[string]layer{
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
 	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/target"}, sansIO: true},
 	"internal/poll":     {ours: []string{"internal/clock"}},
+	"internal/pagetest": {},
 	"internal/testhook": {ours: []string{"internal/poll"}},
 	"internal/wiretest": {},
 	"negotiate":         {ours: []string{"internal/ascii"}},
@@ -68,6 +69,7 @@ var layers = map[string]layer{
 	"test/handlers":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/messages":            {user: true},
 	"test/packages":            {user: true, ours: []string{"test/internal/servertest"}},
+	"test/readme":              {user: true},
 	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
 }
 
@@ -78,7 +80,7 @@ const root = "."
 var public = []string{root, "memnet", "listen", "negotiate", "galloptest", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "web/middleware/storetest", "rest", "codec"}
 
 // forTests are the packages that every test may import.
-var forTests = []string{"internal/wiretest", "memnet", "galloptest", "web/middleware/storetest"}
+var forTests = []string{"internal/pagetest", "internal/wiretest", "memnet", "galloptest", "web/middleware/storetest"}
 
 // ioPackages, and all below them, are not for protocol packages, except for
 // netip, which is a value type.

@@ -1,8 +1,7 @@
-package gallop
+package readme_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"log"
 	"os"
@@ -10,116 +9,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/pagetest"
 	"github.com/gallop-http/gallop/memnet"
 )
-
-// tableOf returns the rows of the table on a page that has this head, without the head.
-func tableOf(t *testing.T, page, head string) (rows [][]string) {
-	t.Helper()
-	_, text, ok := strings.Cut(textOf(t, page), "\n"+head+"\n")
-	if !ok {
-		t.Fatalf("%s has no table with the head %s", page, head)
-	}
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "|") {
-			break
-		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		rows = append(rows, cells)
-	}
-	if len(rows) < 3 {
-		t.Fatalf("%s: no rows below %s", page, head)
-	}
-	return rows[1:]
-}
-
-// compareTable compares the first two cells of the rows with what the code says.
-func compareTable(t *testing.T, page, head string, want map[string]string) {
-	t.Helper()
-	for _, row := range tableOf(t, page, head) {
-		if want[row[0]] != row[1] {
-			t.Errorf("%s: %s says %q, the code %q", row[0], page, row[1], want[row[0]])
-		}
-		delete(want, row[0])
-	}
-	for name := range want {
-		t.Errorf("%s does not say %s", page, name)
-	}
-}
-
-func TestDocsDefaults(t *testing.T) {
-	var set settings
-	set.resolve(&Server{})
-	kib := func(n int) string {
-		if n >= 1<<20 {
-			return fmt.Sprintf("%d MiB", n>>20)
-		}
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	none := func(n time.Duration) string {
-		if n == 0 {
-			return "none"
-		}
-		return n.String()
-	}
-	want := map[string]string{
-		"`MaxRequestLineBytes`":                     kib(set.head.Target),
-		"`MaxHeaderBytes`":                          kib(set.head.Head),
-		"`MaxHeaderFields`":                         fmt.Sprint(set.head.Fields),
-		"`MaxFormArgs`":                             fmt.Sprint(set.maxArgs),
-		"`ReadHeaderTimeout`":                       set.readHead.String(),
-		"`MinBodyRate`":                             fmt.Sprintf("%d bytes/s, after %v", set.bodyRate, bodyRateGrace),
-		"`MaxRequestBodySize`":                      kib(int(set.maxBody)) + ", streams unlimited",
-		"chunk line, chunk extensions of a message": kib(set.chunks.Line) + ", " + kib(set.chunks.Overhead),
-		"trailers":                                  kib(set.chunks.Trailer),
-		"`ReadTimeout`":                             none(set.read),
-		"`WriteTimeout`":                            none(set.write),
-		"no progress in writing":                    set.progress.String(),
-		"`IdleTimeout`":                             fmt.Sprintf("%ds", int(set.idle.Seconds())),
-		"`TLSHandshakeTimeout`":                     set.handshake.String(),
-		"request body that the handler left unread": fmt.Sprintf("%s, %v", kib(drainSize), drainTime),
-		"`Concurrency`":                             fmt.Sprintf("%d connections", DefaultConcurrency),
-		"`MaxConcurrentRequests`":                   none(time.Duration(set.maxAtOnce)),
-		"`MaxConnsPerIP`":                           none(time.Duration((&Server{}).MaxConnsPerIP)),
-		"decompressed bodies":                       fmt.Sprintf("%s, ratio %d over 1 MiB", kib(coding.DefaultMaxSize), coding.DefaultMaxRatio),
-	}
-	compareTable(t, "docs/limits.md", "| limit | default | beyond the limit |", want)
-}
-
-func TestDocsClientDefaults(t *testing.T) {
-	set := (&HostClient{}).resolve()
-	none := func(d time.Duration) string {
-		if d == 0 {
-			return "none"
-		}
-		return d.String()
-	}
-	want := map[string]string{
-		"`MaxConnsPerHost`":                         fmt.Sprint(DefaultMaxConnsPerHost),
-		"`MaxConnWaitTimeout`":                      none(set.connWait),
-		"`MaxIdleConnDuration`":                     set.maxIdleTime.String(),
-		"`MaxConnDuration`":                         none(set.maxConnTime),
-		"`ReadTimeout`, `WriteTimeout` of a client": none(set.readTimeout + set.writeTimeout),
-		"dial":                      DefaultDialTimeout.String(),
-		"addresses that are dialed": "IPv4", // TestFromFasthttpDialDualStack
-		"dial through a proxy":      defaultProxyTimeout.String(),
-		"TLS handshake of a client": maxClientHandshake.String(),
-		"`MaxResponseHeaderBytes`":  fmt.Sprintf("%d KiB", set.head.Head>>10),
-		"headers of a response":     fmt.Sprint(set.head.Fields),
-		"interim responses":         fmt.Sprint(maxInterim),
-		"`MaxResponseBodySize`":     fmt.Sprintf("%d MiB, streams unlimited", set.maxBody>>20),
-		"`MaxRedirects`":            fmt.Sprintf("%d; `Get` follows %d", (&Client{}).MaxRedirects, maxGetRedirects),
-		"retries":                   "one, and only if the server cannot have acted on the request or the request is idempotent",
-		"wait for 100 (Continue)":   maxContinueWait.String(),
-	}
-	compareTable(t, "docs/limits.md", "| limit of a client | default | beyond the limit |", want)
-}
 
 // refusedBytes are requests for each row of the table of what is refused.
 var refusedBytes = map[string][]string{
@@ -195,11 +89,11 @@ var refusedBytes = map[string][]string{
 // Each row gets its status, the handler sees nothing, and no further request is served.
 func TestDocsRefusals(t *testing.T) {
 	called := false
-	s := &Server{
-		Handler: func(*RequestCtx) { called = true },
+	s := &gallop.Server{
+		Handler: func(*gallop.RequestCtx) { called = true },
 		Logger:  log.New(io.Discard, "", 0),
 	}
-	rows := tableOf(t, "docs/refusals.md", "| request | status |")
+	rows := pagetest.Table(t, "docs/refusals.md", "| request | status |")
 	for _, row := range rows {
 		if len(refusedBytes[row[0]]) == 0 {
 			t.Errorf("%s: no bytes show it", row[0])
@@ -239,7 +133,7 @@ func TestDocsConversions(t *testing.T) {
 		examples.Write(src)
 	}
 	code := regexp.MustCompile("`([^`]+)`")
-	for _, row := range tableOf(t, "docs/from-nethttp.md", conversions) {
+	for _, row := range pagetest.Table(t, "docs/from-nethttp.md", conversions) {
 		spans := code.FindAllStringSubmatch(row[1], -1)
 		if len(spans) == 0 {
 			t.Errorf("%s: nothing to look for", row[0])
@@ -262,7 +156,7 @@ func TestDocsHaveTheReasons(t *testing.T) {
 		"docs/migrate-from-fasthttp.md": {"These tests contradict an RFC:", map[string]int{"fasthttp": 10, "fiber": 10, "router": 1}},
 		"docs/from-nethttp.md":          {"### Tests of net/http", map[string]int{"nethttp": 20, "suites": 3, "connect": 2, "go-github": 1}},
 	} {
-		_, text, found := strings.Cut(textOf(t, page), from.begins)
+		_, text, found := strings.Cut(pagetest.Text(t, page), from.begins)
 		if !found {
 			t.Fatalf("%s has no %q", page, from.begins)
 		}
@@ -273,7 +167,7 @@ func TestDocsHaveTheReasons(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for list, least := range from.lists {
-			reasons := reasonsOf(textOf(t, "compat/"+list+"-failures.txt"))
+			reasons := reasonsOf(pagetest.Text(t, "compat/"+list+"-failures.txt"))
 			if len(reasons) < least {
 				t.Errorf("%d reasons in the list of %s", len(reasons), list)
 			}
@@ -327,7 +221,7 @@ func reasonsOf(list string) map[string][]string {
 
 // docs/migrate-from-fasthttp.md names the tests of fasthttp that fail, and no others.
 func TestDocsNameTheTestsThatFail(t *testing.T) {
-	page, list := textOf(t, "docs/migrate-from-fasthttp.md"), textOf(t, "compat/fasthttp-failures.txt")
+	page, list := pagetest.Text(t, "docs/migrate-from-fasthttp.md"), pagetest.Text(t, "compat/fasthttp-failures.txt")
 	page, _, _ = strings.Cut(page, "## Tests of fiber that fail")
 	listed := map[string]bool{}
 	for line := range strings.Lines(list) {

@@ -1,4 +1,4 @@
-package gallop
+package readme_test
 
 import (
 	"context"
@@ -11,15 +11,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
 // README.md shows nothing that is not tested: programs are compiled in a module of their own, parts of tests are compared with the
 // tests, and commands and their output are run and compared. docs_test.go checks the pages of docs/ in the same way, and
-// readme_facts_test.go the tables of facts.
+// facts_test.go the tables of facts.
 
 // readmeBlock is a fenced block.
 type readmeBlock struct {
@@ -29,16 +30,7 @@ type readmeBlock struct {
 
 func readme(t *testing.T) string {
 	t.Helper()
-	return textOf(t, "README.md")
-}
-
-func textOf(t *testing.T, name string) string {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return pagetest.Text(t, "README.md")
 }
 
 func readmeBlocks(t *testing.T) []readmeBlock {
@@ -196,8 +188,8 @@ func fetch(t *testing.T, url string) string {
 // Commands of the README are run as they are printed: those that clone, serve and test by .ci/readme, which takes minutes and is
 // the last step of .ci/run, and those that ask by TestReadmeAnswers.
 func TestReadmeCommands(t *testing.T) {
-	module, _, _ := strings.Cut(strings.TrimPrefix(textOf(t, "go.mod"), "module "), "\n")
-	if ci := textOf(t, ".ci/run"); !strings.HasSuffix(ci, "\nGALLOP_LONG=1 .ci/readme\n") {
+	module, _, _ := strings.Cut(strings.TrimPrefix(pagetest.Text(t, "go.mod"), "module "), "\n")
+	if ci := pagetest.Text(t, ".ci/run"); !strings.HasSuffix(ci, "\nGALLOP_LONG=1 .ci/readme\n") {
 		t.Error(".ci/run does not end with .ci/readme")
 	}
 	var tried []string

@@ -1,4 +1,4 @@
-package gallop
+package readme_test
 
 import (
 	"fmt"
@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
 // Every page of docs/ is checked:
 //
-//   - A block of Go appears in a test file of this package or in a file below docs/ or examples/, so that it runs with the tests. Only the
+//   - A block of Go appears in a test file of the root or in a file below docs/ or examples/, so that it runs with the tests. Only the
 //     indentation may differ. If it does not, it is a whole program, which is vetted in a module of its own.
 //   - All other blocks are in one of docsLanguages.
 //   - Relative links lead to files of the repository, and their fragments to headings.
@@ -51,7 +53,7 @@ func docsSources(t *testing.T) (sources []string) {
 		}
 	}
 	for _, name := range names {
-		sources = append(sources, "\n"+textOf(t, name))
+		sources = append(sources, "\n"+pagetest.Text(t, name))
 	}
 	return sources
 }
@@ -138,7 +140,7 @@ func TestDocsBlocks(t *testing.T) {
 	var programs []string
 	sources := docsSources(t)
 	for _, page := range docsPages(t) {
-		more, complaints := checkBlocks(textOf(t, page), sources)
+		more, complaints := checkBlocks(pagetest.Text(t, page), sources)
 		for _, complaint := range complaints {
 			t.Errorf("%s: %s", page, complaint)
 		}
@@ -196,7 +198,7 @@ func anchorsOf(page string) (anchors []string) {
 
 // The index lists every page of the guide.
 func TestDocsIndex(t *testing.T) {
-	index := textOf(t, "docs/README.md")
+	index := pagetest.Text(t, "docs/README.md")
 	for _, page := range docsPages(t) {
 		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
 			t.Errorf("docs/README.md does not list %s", name)
@@ -210,7 +212,7 @@ func TestDocsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, page := range append(docsPages(t), design...) {
-		for _, link := range checkLinks(filepath.Dir(page), textOf(t, page)) {
+		for _, link := range checkLinks(filepath.Dir(page), pagetest.Text(t, page)) {
 			t.Errorf("%s: the link to %s is dead", page, link)
 		}
 	}
