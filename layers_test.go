@@ -67,7 +67,7 @@ var layers = map[string]layer{
 	"test/client":              {user: true, ours: []string{"test/internal/servertest"}},
 	"test/fasthttp":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/handlers":            {user: true, ours: []string{"test/internal/servertest"}},
-	"test/messages":            {user: true},
+	"test/messages":            {user: true, ours: []string{"internal/ascii"}},
 	"test/packages":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/readme":              {user: true},
 	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},

@@ -1,4 +1,4 @@
-package gallop
+package client_test
 
 import (
 	"bufio"
@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
@@ -20,12 +21,12 @@ func TestClientAnswerInPieces(t *testing.T) {
 	} {
 		for cut := 0; cut < len(answer); cut++ { // 0 for one byte at a time
 			synctest.Test(t, func(t *testing.T) {
-				c := HostClient{Addr: "a.test:80", Dial: func(string) (net.Conn, error) {
+				c := gallop.HostClient{Addr: "a.test:80", Dial: func(string) (net.Conn, error) {
 					client, server := wiretest.Pipe()
 					go answerInPieces(server, answer, cut)
 					return client, nil
 				}}
-				req, resp := new(Request), new(Response)
+				req, resp := new(gallop.Request), new(gallop.Response)
 				req.SetRequestURI("http://a.test/")
 				err := c.DoTimeout(req, resp, time.Hour)
 				if err != nil || string(resp.Body()) != "hello" {
@@ -40,7 +41,7 @@ func TestClientAnswerInPieces(t *testing.T) {
 
 func answerInPieces(server net.Conn, answer string, cut int) {
 	defer server.Close()
-	if new(Request).Read(bufio.NewReader(server)) != nil {
+	if new(gallop.Request).Read(bufio.NewReader(server)) != nil {
 		return
 	}
 	for len(answer) > 0 {

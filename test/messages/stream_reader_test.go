@@ -1,4 +1,4 @@
-package gallop
+package messages_test
 
 import (
 	"bufio"
@@ -6,11 +6,13 @@ import (
 	"io"
 	"testing"
 	"testing/synctest"
+
+	"github.com/gallop-http/gallop"
 )
 
 func TestStreamReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := NewStreamReader(func(w *bufio.Writer) { w.WriteString("ab"); w.Flush(); w.WriteString("c") })
+		r := gallop.NewStreamReader(func(w *bufio.Writer) { w.WriteString("ab"); w.Flush(); w.WriteString("c") })
 		if got, err := io.ReadAll(r); string(got) != "abc" || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -24,7 +26,7 @@ func TestStreamReader(t *testing.T) {
 func TestStreamReaderClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
-		r := NewStreamReader(func(w *bufio.Writer) {
+		r := gallop.NewStreamReader(func(w *bufio.Writer) {
 			defer func() { ended = true }()
 			for {
 				if _, err := w.WriteString("abc"); err != nil {
@@ -49,7 +51,7 @@ func TestStreamReaderCloseWhileReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
 		defer close(over)
-		r := NewStreamReader(func(w *bufio.Writer) { <-over })
+		r := gallop.NewStreamReader(func(w *bufio.Writer) { <-over })
 		done := make(chan error)
 		go func() {
 			_, err := r.Read(make([]byte, 1))
@@ -64,9 +66,9 @@ func TestStreamReaderCloseWhileReading(t *testing.T) {
 }
 
 func TestStreamReaderPanic(t *testing.T) {
-	r := NewStreamReader(func(w *bufio.Writer) { w.WriteString("abc"); panic("test") })
+	r := gallop.NewStreamReader(func(w *bufio.Writer) { w.WriteString("abc"); panic("test") })
 	defer r.Close()
-	if _, err := io.ReadAll(r); !errors.As(err, new(*ErrBodyStreamWritePanic)) {
+	if _, err := io.ReadAll(r); !errors.As(err, new(*gallop.ErrBodyStreamWritePanic)) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package gallop
+package messages_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop"
 )
 
 // compressionCodecs are the package functions by coding.
@@ -20,14 +22,14 @@ var compressionCodecs = []struct {
 	writeUndo   func(w io.Writer, p []byte) (int, error)
 	levels      []int
 }{
-	{"gzip", AppendGzipBytes, AppendGzipBytesLevel, AppendGunzipBytes, WriteGzip, WriteGzipLevel, WriteGunzip,
-		[]int{CompressNoCompression, CompressBestSpeed, CompressBestCompression, CompressDefaultCompression, CompressHuffmanOnly, 99}},
-	{"deflate", AppendDeflateBytes, AppendDeflateBytesLevel, AppendInflateBytes, WriteDeflate, WriteDeflateLevel, WriteInflate,
-		[]int{CompressNoCompression, CompressBestSpeed, CompressBestCompression, CompressDefaultCompression, CompressHuffmanOnly, 99}},
-	{"br", AppendBrotliBytes, AppendBrotliBytesLevel, AppendUnbrotliBytes, WriteBrotli, WriteBrotliLevel, WriteUnbrotli,
-		[]int{CompressBrotliNoCompression, CompressBrotliBestSpeed, CompressBrotliBestCompression, CompressBrotliDefaultCompression, 99}},
-	{"zstd", AppendZstdBytes, AppendZstdBytesLevel, AppendUnzstdBytes, nil, WriteZstdLevel, WriteUnzstd,
-		[]int{CompressZstdSpeedNotSet, CompressZstdBestSpeed, CompressZstdDefault, CompressZstdSpeedBetter, CompressZstdBestCompression, 99}},
+	{"gzip", gallop.AppendGzipBytes, gallop.AppendGzipBytesLevel, gallop.AppendGunzipBytes, gallop.WriteGzip, gallop.WriteGzipLevel, gallop.WriteGunzip,
+		[]int{gallop.CompressNoCompression, gallop.CompressBestSpeed, gallop.CompressBestCompression, gallop.CompressDefaultCompression, gallop.CompressHuffmanOnly, 99}},
+	{"deflate", gallop.AppendDeflateBytes, gallop.AppendDeflateBytesLevel, gallop.AppendInflateBytes, gallop.WriteDeflate, gallop.WriteDeflateLevel, gallop.WriteInflate,
+		[]int{gallop.CompressNoCompression, gallop.CompressBestSpeed, gallop.CompressBestCompression, gallop.CompressDefaultCompression, gallop.CompressHuffmanOnly, 99}},
+	{"br", gallop.AppendBrotliBytes, gallop.AppendBrotliBytesLevel, gallop.AppendUnbrotliBytes, gallop.WriteBrotli, gallop.WriteBrotliLevel, gallop.WriteUnbrotli,
+		[]int{gallop.CompressBrotliNoCompression, gallop.CompressBrotliBestSpeed, gallop.CompressBrotliBestCompression, gallop.CompressBrotliDefaultCompression, 99}},
+	{"zstd", gallop.AppendZstdBytes, gallop.AppendZstdBytesLevel, gallop.AppendUnzstdBytes, nil, gallop.WriteZstdLevel, gallop.WriteUnzstd,
+		[]int{gallop.CompressZstdSpeedNotSet, gallop.CompressZstdBestSpeed, gallop.CompressZstdDefault, gallop.CompressZstdSpeedBetter, gallop.CompressZstdBestCompression, 99}},
 }
 
 func TestCompressionRoundTrips(t *testing.T) {
@@ -77,7 +79,7 @@ func TestDecompressionErrors(t *testing.T) {
 			{"empty", nil, io.ErrUnexpectedEOF},
 			{"truncated", good[:len(good)-1], io.ErrUnexpectedEOF},
 			{"followed by more", append(bytes.Clone(good), "xyz!"...), nil},
-			{"bomb", bomb, ErrDecompressionRatio},
+			{"bomb", bomb, gallop.ErrDecompressionRatio},
 		} {
 			if got, err := codec.undo([]byte("x"), tc.src); err == nil || tc.want != nil && !errors.Is(err, tc.want) || string(got) != "x" {
 				t.Errorf("%s %s: %d bytes, %v", codec.name, tc.name, len(got), err)
@@ -105,17 +107,17 @@ func TestDecompressionStopsAt32MiB(t *testing.T) {
 		z.Write(block)
 	}
 	z.Close()
-	if n, err := WriteGunzip(io.Discard, b.Bytes()); err != ErrDecompressedTooLarge || n > 32<<20 {
+	if n, err := gallop.WriteGunzip(io.Discard, b.Bytes()); err != gallop.ErrDecompressedTooLarge || n > 32<<20 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }
 
 func TestCompressionLevelsAreThoseOfTheLibraries(t *testing.T) {
-	if CompressNoCompression != gzip.NoCompression || CompressBestSpeed != gzip.BestSpeed ||
-		CompressBestCompression != gzip.BestCompression || CompressHuffmanOnly != gzip.HuffmanOnly {
+	if gallop.CompressNoCompression != gzip.NoCompression || gallop.CompressBestSpeed != gzip.BestSpeed ||
+		gallop.CompressBestCompression != gzip.BestCompression || gallop.CompressHuffmanOnly != gzip.HuffmanOnly {
 		t.Error("the levels of gzip differ from compress/gzip")
 	}
-	if CompressZstdDefault != 2 || CompressZstdBestCompression != 4 {
+	if gallop.CompressZstdDefault != 2 || gallop.CompressZstdBestCompression != 4 {
 		t.Error("the levels of zstd differ")
 	}
 }

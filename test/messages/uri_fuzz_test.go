@@ -1,4 +1,4 @@
-package gallop
+package messages_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
@@ -17,7 +18,7 @@ func FuzzURIParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		var u, again URI
+		var u, again gallop.URI
 		if u.Parse(nil, []byte(s)) != nil {
 			return
 		}
@@ -71,7 +72,7 @@ func FuzzURIUpdate(f *testing.F) {
 		f.Add(add[0], add[1])
 	}
 	f.Fuzz(func(t *testing.T, base, reference string) {
-		var u, alone, want URI
+		var u, alone, want gallop.URI
 		b, r := appendixB.FindStringSubmatch(base), appendixB.FindStringSubmatch(reference)
 		if b[1] == "" || b[3] == "" || u.Parse(nil, []byte(base)) != nil {
 			return
@@ -99,7 +100,7 @@ func FuzzURIUpdate(f *testing.F) {
 	})
 }
 
-func partsOfURI(u *URI) string {
+func partsOfURI(u *gallop.URI) string {
 	return fmt.Sprintf("%q %q:%q@%q %q %q %q", u.Scheme(), u.Username(), u.Password(), u.Host(), u.Path(), u.QueryString(), u.Hash())
 }
 
