@@ -1,4 +1,4 @@
-package gallop
+package client_test
 
 import (
 	"net"
@@ -6,13 +6,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/memnet"
+	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
 // memoryServer serves handler in memory and returns how to dial it.
-func memoryServer(t testing.TB, handler RequestHandler) DialFunc {
+func memoryServer(t testing.TB, handler gallop.RequestHandler) gallop.DialFunc {
 	ln := memnet.NewListener()
-	s := &Server{Handler: handler}
+	s := &gallop.Server{Handler: handler}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -28,9 +30,9 @@ func memoryServer(t testing.TB, handler RequestHandler) DialFunc {
 
 func BenchmarkHostClientInMemory(b *testing.B) {
 	answer := []byte("Hello, world!")
-	c := &HostClient{Addr: "a", Dial: memoryServer(b, func(ctx *RequestCtx) { ctx.Success("text/plain", answer) })}
-	var req Request
-	var resp Response
+	c := &gallop.HostClient{Addr: "a", Dial: memoryServer(b, func(ctx *gallop.RequestCtx) { ctx.Success("text/plain", answer) })}
+	var req gallop.Request
+	var resp gallop.Response
 	req.SetRequestURI("http://example.com/path")
 	b.ReportAllocs()
 	for b.Loop() {
@@ -41,25 +43,25 @@ func BenchmarkHostClientInMemory(b *testing.B) {
 }
 
 func TestClientAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if servertest.RaceEnabled {
 		t.Skip("the race detector makes pools forget")
 	}
-	dial := memoryServer(t, func(ctx *RequestCtx) { ctx.SetBody(ctx.PostBody()) })
-	host, client := &HostClient{Addr: "a", Dial: dial}, &Client{Dial: dial}
+	dial := memoryServer(t, func(ctx *gallop.RequestCtx) { ctx.SetBody(ctx.PostBody()) })
+	host, client := &gallop.HostClient{Addr: "a", Dial: dial}, &gallop.Client{Dial: dial}
 	for _, tt := range []struct {
 		name string
-		do   func(req *Request, resp *Response) error
+		do   func(req *gallop.Request, resp *gallop.Response) error
 	}{
 		{"HostClient", host.Do},
 		{"Client", client.Do},
 	} {
 		for _, body := range []string{"", "hello"} {
 			t.Run(tt.name+" "+body, func(t *testing.T) {
-				var req Request
-				var resp Response
+				var req gallop.Request
+				var resp gallop.Response
 				req.SetRequestURI("http://user:password@example.com/path?a=b")
 				if body != "" {
-					req.Header.SetMethod(MethodPost)
+					req.Header.SetMethod(gallop.MethodPost)
 				}
 				allocs := testing.AllocsPerRun(200, func() {
 					req.SetBodyString(body)
@@ -77,17 +79,17 @@ func TestClientAllocatesNothing(t *testing.T) {
 
 // Calls that wait for each other's connections allocate no more than others.
 func TestClientWaitsWithoutAllocating(t *testing.T) {
-	if raceEnabled {
+	if servertest.RaceEnabled {
 		t.Skip("the race detector makes pools forget")
 	}
 	const callers, calls = 8, 2000
-	c := &HostClient{Addr: "a", MaxConns: 1, MaxConnWaitTimeout: -1, Dial: memoryServer(t, func(ctx *RequestCtx) { ctx.SetBodyString("hello") })}
+	c := &gallop.HostClient{Addr: "a", MaxConns: 1, MaxConnWaitTimeout: -1, Dial: memoryServer(t, func(ctx *gallop.RequestCtx) { ctx.SetBodyString("hello") })}
 	round := func() {
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
-				var req Request
-				var resp Response
+				var req gallop.Request
+				var resp gallop.Response
 				req.SetRequestURI("http://example.com/")
 				for range calls {
 					if err := c.Do(&req, &resp); err != nil {

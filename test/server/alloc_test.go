@@ -1,4 +1,4 @@
-package gallop
+package server_test
 
 import (
 	"io"
@@ -6,12 +6,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
 // TestServerAllocatesNothing checks that the server allocates nothing between the bytes of a request and the bytes of
 // its response, once the connection has seen a request.
 func TestServerAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if servertest.RaceEnabled {
 		t.Skip("the race detector makes pools forget")
 	}
 	const four = "Host: example.com\r\nUser-Agent: test/1.0\r\nAccept: application/json\r\nX-Request-Id: 0f1e2d3c\r\n"
@@ -22,13 +25,13 @@ func TestServerAllocatesNothing(t *testing.T) {
 		return "POST /items HTTP/1.1\r\nContent-Length: 5\r\n" + fields[strings.Index(fields, "\n")+1:] + "Host: example.com\r\n\r\nhello"
 	}
 	answer := []byte("Hello, world!")
-	hello := func(ctx *RequestCtx) {
+	hello := func(ctx *gallop.RequestCtx) {
 		if !ctx.IsGet() || len(ctx.Path()) == 0 {
 			t.Errorf("handler sees %s %s", ctx.Method(), ctx.Path())
 		}
 		ctx.Success("text/plain", answer)
 	}
-	echo := func(ctx *RequestCtx) {
+	echo := func(ctx *gallop.RequestCtx) {
 		if !ctx.IsPost() || len(ctx.PostBody()) != 5 {
 			t.Errorf("handler sees %s with a body of %d", ctx.Method(), len(ctx.PostBody()))
 		}
@@ -37,17 +40,17 @@ func TestServerAllocatesNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		request string
-		handler RequestHandler
+		handler gallop.RequestHandler
 	}{
 		{"GET with 4 fields", get(four), hello},
 		{"GET with 20 fields", get(twenty), hello},
-		{"GET whose handler looks around", get(twenty), func(ctx *RequestCtx) {
+		{"GET whose handler looks around", get(twenty), func(ctx *gallop.RequestCtx) {
 			if len(ctx.Host()) == 0 || len(ctx.UserAgent()) == 0 || len(ctx.QueryArgs().Peek("page")) != 1 ||
 				len(ctx.Request.Header.Peek("X-Custom")) != 1 || len(ctx.Request.Header.Cookie("c")) != 1 {
 				t.Error("something is missing")
 			}
 			ctx.Response.Header.Set("X-Answer", "yes")
-			ctx.SetStatusCode(StatusAccepted)
+			ctx.SetStatusCode(gallop.StatusAccepted)
 			ctx.SetBodyString("looked")
 		}},
 		{"POST with 4 fields", post(four), echo},
@@ -56,7 +59,7 @@ func TestServerAllocatesNothing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newTurns(tt.request)
-			s := &Server{Handler: tt.handler}
+			s := &gallop.Server{Handler: tt.handler}
 			ended := make(chan error)
 			go func() { ended <- s.ServeConn(c) }()
 			if n := testing.AllocsPerRun(200, c.turn); n != 0 {
@@ -76,11 +79,11 @@ func TestServerAllocatesNothing(t *testing.T) {
 // TestConnectionsAllocateNothing is the same for a connection from its first byte
 // to its last.
 func TestConnectionsAllocateNothing(t *testing.T) {
-	if raceEnabled {
+	if servertest.RaceEnabled {
 		t.Skip("the race detector makes pools forget")
 	}
 	answer, served := []byte("Hello, world!"), 0
-	s := &Server{Handler: func(ctx *RequestCtx) {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 		served++
 		ctx.Success("text/plain", answer)
 	}}
