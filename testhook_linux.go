@@ -19,7 +19,7 @@ func init() {
 	testhook.ShortRuns = func(server any) uint32 { return server.(*Server).shortRuns() }
 }
 
-// onKernel returns the kernel of the loops, which create makes if there is none.
+// onKernel returns the kernel of the loops. If they have none yet, create makes it and they get one loop.
 func (lg *loopGroup) onKernel(create func() poll.Kernel) poll.Kernel {
 	lg.mu.Lock()
 	defer lg.mu.Unlock()

@@ -1,7 +1,7 @@
 package wiretest
 
-// Injections are strings that would end a field line, a head or a message, or turn one element into two, if a writer of
-// messages did not refuse or replace them.
+// Injections are strings that would end a field line, a head or a message, or would turn one element into two. Code that
+// writes messages has to refuse or replace them.
 var Injections = []string{
 	"a\r\nInjected: 1",
 	"a\nInjected: 1",
