@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/net/publicsuffix"
+
+	"github.com/gallop-http/gallop/internal/testhook"
 )
 
 // Random conversations have to leave the same cookies in our jar as in that of
@@ -121,7 +123,7 @@ func FuzzCookieJar(f *testing.F) {
 }
 
 func TestCookieJarDoesNotAllocateToSend(t *testing.T) {
-	if raceEnabled {
+	if testhook.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	var j CookieJar

@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"context"
+	"net"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -29,14 +30,14 @@ type lifetime struct {
 	users int  // running handlers of TimeoutHandler
 }
 
-// Done returns a channel that is closed when the client goes away, the request's deadline passes, the server shuts
-// down, or the handler has returned.
+// Done returns a channel that is closed when the client goes away or the request's deadline passes. The channel is also
+// closed when the server shuts down or the handler has returned.
 //
 // A client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
-// server must watch the connection. The server starts to watch at the first call of Done. If part of the request body
-// is unread at that time, the server does not watch until the body has been read. If the client has already sent
-// another request, the server notices a reset but not a close.
+// server must watch the connection. The server starts to watch the connection at the first call of Done. If the request
+// body is unread, the server first waits until the body has been read. If the client has already sent another request,
+// the server notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -62,12 +63,12 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 // OnDisconnect registers a function f. If the request ends before the handler returns, the server calls f on a separate
 // goroutine. cause says why the request ended:
 //
-//   - context.Canceled: the client went away. See Done for when the server notices.
+//   - context.Canceled: the client went away. See Done for when the server notices that the client went away.
 //   - context.DeadlineExceeded: the request timed out.
 //   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext is done.
 //
-// The server does not call f because of a shutdown. If the request has already ended for one of the reasons above, the
-// server calls f immediately. f must not use ctx.
+// The server does not call f because of a shutdown. If the client has already gone away, or a deadline has already
+// passed, the server calls f immediately. f must not use ctx.
 //
 // You may call OnDisconnect several times, for example in several middleware. The server calls each registered function
 // at most once. stop unregisters f and returns true. If f was already called, or if stop was called before, stop
@@ -323,3 +324,101 @@ func (l *lifetime) exit() (over bool) {
 }
 
 func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0 }
+
+// SetReadDeadline sets the deadline for reading the rest of the request. The deadline replaces the server's time
+// limits. After the deadline, pending and later reads of the body fail with os.ErrDeadlineExceeded. The zero time means
+// no limit.
+//
+// The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
+// the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
+// served by a Server, the error wraps errors.ErrUnsupported.
+func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
+	c := ctx.conn
+	if c == nil {
+		return errNotServed
+	}
+	c.input.byHand.Store(&t)
+	return c.nc.SetReadDeadline(t)
+}
+
+// SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
+// time means no limit. If the response is not complete at the deadline, the server truncates the response. The server
+// then closes the HTTP/1 connection or the HTTP/2 stream.
+//
+// The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
+// that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any
+// goroutine may call SetWriteDeadline. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
+func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
+	c := ctx.conn
+	if c == nil {
+		return errNotServed
+	}
+	c.output.byHand.Store(&t)
+	return c.nc.SetWriteDeadline(t)
+}
+
+// resetDeadlines puts the server's own settings in force again.
+func (c *serverConn) resetDeadlines() {
+	if c.input.byHand.Load() != nil || c.output.byHand.Load() != nil {
+		c.clearDeadlines()
+	}
+}
+
+func (c *serverConn) clearDeadlines() {
+	if c.input.byHand.Load() != nil {
+		c.input.byHand.Store(nil)
+		c.input.deadline = time.Time{}
+		c.nc.SetReadDeadline(time.Time{})
+	}
+	if c.output.byHand.Load() != nil {
+		c.output.byHand.Store(nil)
+		c.output.deadline = time.Time{}
+		c.nc.SetWriteDeadline(time.Time{})
+	}
+}
+
+// connContext is what the contexts of a connection's requests descend from.
+type connContext struct {
+	base context.Context
+	own  context.Context // nil before the first request
+}
+
+// baseContext returns the context for the connections of a listener, nil if the server has no contexts for connections.
+func (s *Server) baseContext(ln net.Listener) context.Context {
+	switch {
+	case s.BaseContext != nil:
+		ctx := s.BaseContext(ln)
+		if ctx == nil {
+			panic("gallop: BaseContext returned nil")
+		}
+		return ctx
+	case s.ConnContext != nil:
+		return context.Background()
+	}
+	return nil
+}
+
+// newConnContext returns the context of a new connection, nil if it has none. The connection is from a listener, or, if that is nil,
+// ServeConn was given it.
+func (s *Server) newConnContext(of *servedListener) *connContext {
+	switch {
+	case of != nil && of.base != nil:
+		return &connContext{base: of.base}
+	case s.ConnContext != nil:
+		return &connContext{base: context.Background()}
+	}
+	return nil
+}
+
+// forRequest returns the context that the present request's descends from.
+func (cc *connContext) forRequest(c *serverConn) context.Context {
+	if cc.own == nil {
+		cc.own = cc.base
+		if f := c.srv.ConnContext; f != nil {
+			if cc.own = f(cc.base, c.nc); cc.own == nil {
+				panic("gallop: ConnContext returned nil")
+			}
+		}
+	}
+	return cc.own
+}

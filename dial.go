@@ -39,8 +39,7 @@ type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, err
 //
 // An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket, the
 // address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace. Put "./" in
-// front of a path that consists only of digits: without "./", the digits would be read as the port of a host called
-// unix.
+// front of a path that consists only of digits, because "unix:80" means port 80 of the host unix.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
 // *ErrDialWithUpstream, which wraps the reason: ErrDialTimeout, the context's error, or the network error.
@@ -64,9 +63,9 @@ type TCPDialer struct {
 	// DisableDNSResolution makes package net look up names. Such lookups use neither the cache nor Resolver.
 	DisableDNSResolution bool
 
-	// Timeout limits a dial, including the lookup and the wait for Concurrency. Zero means DefaultDialTimeout.
-	// With a negative value, only the context limits a dial. DialTimeout and DialDualStackTimeout use their timeout
-	// argument instead.
+	// Timeout limits a dial, including the lookup and the wait for Concurrency. Zero means DefaultDialTimeout. With a
+	// negative value, only the context limits a dial. DialTimeout and DialDualStackTimeout use their timeout argument
+	// instead of Timeout.
 	Timeout time.Duration
 
 	names nameCache
@@ -112,8 +111,8 @@ func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
-// Dial connects to addr over IPv4 within DefaultDialTimeout. Dial uses a TCPDialer that the whole process shares.
-// This TCPDialer makes at most 1000 dials at a time. See [TCPDialer.Dial].
+// Dial connects to addr over IPv4 within DefaultDialTimeout. Dial uses a TCPDialer that the whole process shares. The
+// shared TCPDialer makes at most 1000 dials at a time. See [TCPDialer.Dial].
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
 // DialTimeout connects to addr over IPv4 within timeout. See [Dial].

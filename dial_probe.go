@@ -6,9 +6,9 @@ import (
 )
 
 // StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle connection
-// that is not a socket, the client calls Stale. Connections of package memnet have a Stale method. An idle connection
-// without a Stale method is assumed to be usable. If a connection without a Stale method turns out to be closed, the
-// client retries the request if that is safe.
+// that is not a socket, the client calls Stale. Connections of package memnet have a Stale method. The client assumes
+// that an idle connection without a Stale method is usable. If the connection turns out to be closed, the client
+// retries requests that are safe to repeat.
 type StaleConn interface {
 	net.Conn
 

@@ -3,74 +3,55 @@
 //
 // Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
-//	address.go                   IPv4 addresses as text
-//	buffers.go                   buffers kept, structs not copied
 //	byte_range.go                one range of bytes
 //	certificate.go               a self-signed certificate for tests
-//	compress.go                  coding bytes with fixed levels
-//	dates.go                     HTTP dates
-//	decompress.go                decoding bytes within limits
+//	compress.go                  coding and decoding bytes
 //	doc.go                       rooms and package documentation
 //	entity_tag.go                entity tags and their lists
-//	error_text.go                texts and phases in errors
-//	errors.go                    the exported errors
-//	escape.go                    escaping HTML
-//	header_names.go              names of headers
-//	limits.go                    limits, deadlines and their defaults
+//	errors.go                    errors and the phases named
+//	limits.go                    limits, deadlines, buffers kept
 //	logger.go                    where log messages go
-//	methods.go                   names of methods
-//	numbers.go                   numbers as text
+//	names.go                     names of methods and headers
 //	panics.go                    panics that reach the caller
 //	protocols.go                 sets of protocols, HTTP/2 settings
-//	race_off.go                  builds without race detector
-//	race_on.go                   builds with race detector
 //	status.go                    status codes and their messages
+//	text.go                      numbers, dates, addresses as text
 //	unsafe.go                    strings that share memory
 //
 // Room 2, messages, holds requests and responses, their headers and bodies, URIs, arguments, cookies, forms and
 // compression.
 //
-//	accept_encoding.go           codings that a client accepts
 //	args.go                      arguments of queries and forms
-//	body.go                      bodies in memory
+//	body.go                      bodies: bytes or files
 //	body_decode.go               bodies, decompressed
-//	body_file.go                 bodies that are files
 //	body_read.go                 bodies from a bufio.Reader
 //	body_stream.go               bodies that are streams
-//	compress_response.go         choosing a coding for responses
 //	cookie.go                    a cookie with its attributes
 //	cookie_date.go               dates in Expires
 //	cookie_parse.go              parsing Set-Cookie
 //	cookie_request.go            parsing and writing Cookie
 //	header.go                    how headers are stored
-//	header_coding.go             headers about content coding
+//	header_coding.go             codings that headers name
 //	header_cookies.go            Cookie and Set-Cookie headers
 //	header_framing.go            headers that control the connection
-//	header_iter.go               loops over headers
-//	header_params.go             normalized names, parameters of values
+//	header_iter.go               loops over headers, names shown
+//	header_params.go             names and parameters of headers
 //	header_read.go               heads from a bufio.Reader
-//	header_refused.go            logging names that setters refuse
 //	header_request.go            heads of requests
 //	header_response.go           heads of responses
-//	header_shown.go              names as loops show them
 //	header_trailers.go           headers after a chunked body
 //	header_write.go              heads as bytes
-//	message_pool.go              pools of requests and responses
-//	message_write.go             writing a whole message
+//	message.go                   pools, writing whole messages
+//	message_read.go              messages from a bufio.Reader
 //	multipart.go                 forms of a request
 //	multipart_reader.go          parts as they arrive
 //	request.go                   a request
-//	request_read.go              requests from a bufio.Reader
-//	request_sent.go              heads of requests sent again
-//	request_write.go             requests as bytes
+//	request_write.go             requests as bytes, sent again
 //	response.go                  a response
-//	response_compress.go         writing compressed responses
-//	response_encodable.go        which responses may be compressed
-//	response_read.go             responses from a bufio.Reader
+//	response_coding.go           choosing codings, compressing responses
 //	response_write.go            responses as bytes
 //	stream_reader.go             writers turned into readers
-//	uri.go                       a URI and its parts
-//	uri_host.go                  hosts, valid and in ASCII
+//	uri.go                       a URI, its parts, hosts
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
@@ -106,7 +87,7 @@
 //	client_ask.go                small requests in one turn
 //	client_ask_other.go          the same without sockets
 //	client_ask_unix.go           the same on a socket
-//	client_body.go               response bodies as streams
+//	client_body.go               response bodies, upgraded connections
 //	client_conn.go               a call on its connection
 //	client_dial.go               dialing for a client
 //	client_errors.go             what errors of calls say
@@ -114,11 +95,9 @@
 //	client_host.go               a client for one host
 //	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
-//	client_lb_choice.go          which client gets a call
 //	client_pipeline.go           a client that pipelines
-//	client_pipeline_call.go      a call that is pipelined
+//	client_pipeline_call.go      pipelined calls, also during outages
 //	client_pipeline_conn.go      a connection with pipelined calls
-//	client_pipeline_outage.go    dialing while servers are down
 //	client_pool.go               connections to one host
 //	client_pool_dial.go          dialing on another goroutine
 //	client_read.go               reading responses
@@ -127,7 +106,6 @@
 //	client_settings.go           defaults of clients
 //	client_trace.go              what a call reports
 //	client_transport.go          replacing a single attempt
-//	client_upgrade.go            connections after an upgrade
 //	client_upload.go             bodies sent during the response
 //	client_wait.go               calls that wait in order
 //
@@ -135,12 +113,10 @@
 //
 //	ctx.go                       the context of a request
 //	ctx_context.go               cancellation, deadlines and values
-//	ctx_deadline.go              deadlines of this request
-//	ctx_hijack.go                asking to hijack connections
+//	ctx_hijack.go                hijacking, switching protocols
 //	ctx_request.go               reading the request
 //	ctx_response.go              setting the response
 //	ctx_stream.go                streams that a handler writes
-//	ctx_upgrade.go               switching to another protocol
 //	ctx_watch.go                 noticing that the client left
 //	server.go                    the server and its settings
 //	server_accept.go             accepting connections
@@ -150,29 +126,22 @@
 //	server_close.go              refusals, closing, lingering
 //	server_conn.go               serving a connection
 //	server_conns.go              the table of connections
-//	server_context.go            parents of request contexts
-//	server_engine.go             starting the event loops
 //	server_hijack.go             handing connections over
 //	server_input.go              waiting and reading
-//	server_keepalive.go          TCP keep-alive
-//	server_listen.go             listening on addresses
-//	server_listeners.go          listeners that are served
+//	server_listen.go             listening, listeners that are served
 //	server_log.go                what a server logs
-//	server_loop_closed_linux.go  closed connections of a loop
 //	server_loop_linux.go         serving on event loops
-//	server_loop_listen_linux.go  accepting on event loops
+//	server_loop_listen_linux.go  accepting, closing on event loops
 //	server_loop_other.go         no event loops
 //	server_loop_tls_linux.go     TLS on event loops
 //	server_output.go             writing and its deadlines
 //	server_plain.go              the common response, written fast
 //	server_predict.go            whether a handler will block
 //	server_response.go           sending responses
-//	server_run.go                serving until a context ends
-//	server_settings.go           settings with defaults
-//	server_shutdown.go           shutting down
+//	server_settings.go           settings with defaults, engine types
+//	server_shutdown.go           running until shutdown
 //	server_stats.go              counters
 //	server_tls.go                TLS and its certificates
-//	server_tls_listener.go       listeners that add TLS
 //	server_turnaway.go           refusing connections beyond limits
 //	server_wait_other.go         waiting for input with buffers
 //	server_wait_unix.go          waiting for input without buffers
@@ -222,24 +191,24 @@
 //
 // # Ownership of bytes
 //
-// A string that a method returns stays valid forever. A []byte that a method returns is a view of memory that the
-// package will reuse. In a handler, views are valid until the handler returns. In a client, views are valid until you
-// release or reuse the Request or Response that they came from. To keep the bytes of a view for longer, copy the bytes.
-// A RequestCtx and its Request and Response are valid only until the handler returns.
+// A string that a method returns stays valid forever. A []byte that a method returns points into memory that the
+// package will reuse. In a handler, a returned []byte is valid until the handler returns. In a client, a returned
+// []byte is valid until you release or reuse its Request or Response. To keep the bytes for longer, copy the []byte. A
+// RequestCtx and its Request and Response are valid only until the handler returns.
 //
-// Builds with the race detector overwrite released memory with 0xDB, so that tests detect the use of a view that is no
-// longer valid. In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler
+// Builds with the race detector overwrite released memory with 0xDB, so that tests detect the use of a []byte that is
+// no longer valid. In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler
 // has returned.
 //
 // # Strict parsing
 //
 // Request smuggling exploits two parsers that disagree about where a message ends. To prevent request smuggling, the
-// package refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding,
-// conflicting lengths, a bare CR or LF, or whitespace before the colon of a header (RFC 9112 §2.2, §5.1, §6.3). Methods
-// that set a header refuse values that would add another header or start another message.
+// package refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding
+// (RFC 9112 §6.3). A message also must not have whitespace before the colon of a header, or a bare CR or LF (§2.2,
+// §5.1). Methods that set a header refuse values that would add another header or start another message.
 //
-// Every limit has a default, which is documented at the field that sets the limit. In these fields, zero means the
-// default. A negative value turns the limit off, unless the field's documentation says otherwise.
+// Every limit has a default, which is documented at the field that sets the limit. If a limit's field is zero, the
+// default applies. A negative value turns the limit off, unless the field's documentation says otherwise.
 //
 // # Global state
 //
@@ -250,8 +219,8 @@
 //
 // # Names for programs that come from fasthttp
 //
-// A program can switch from fasthttp to this package by changing an import path. For such programs, the package exports
-// names that new programs do not need. In new programs, use the replacements in this list:
+// A program can switch from fasthttp to this package by changing an import path. For programs that come from fasthttp,
+// the package exports names that new programs do not need. In new programs, use the replacements in this list:
 //
 //   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout], [GetDeadline],
 //     [Post], and the client methods with the same names. Use [Client.DoContext], with [Request.SetTimeout] and

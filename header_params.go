@@ -1,6 +1,11 @@
 package gallop
 
-import "github.com/gallop-http/gallop/internal/ascii"
+import (
+	"sync"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
 
 // AppendNormalizedHeaderKey appends key to dst in the usual spelling of header names. The first letter and each
 // letter after a dash become upper case and all others lower case, as in "Content-Type". A key that is not a token
@@ -40,9 +45,9 @@ func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
 	return AppendNormalizedHeaderKey(dst, UnsafeString(key))
 }
 
-// VisitHeaderParams calls f for each parameter of the header value b, written as ";" name "=" value (RFC 9110
-// §5.6.6). VisitHeaderParams stops when f returns false, or at the first part of b that is not a parameter. f gets a
-// quoted value without its quotes, but with its backslashes. key and value point into b, so f must not keep them.
+// VisitHeaderParams calls f for each parameter of the header value b, written as ";" name "=" value (RFC 9110 §5.6.6).
+// VisitHeaderParams stops when f returns false, or at the first text that is not a parameter. f gets a quoted value
+// without its quotes, but with its backslashes. key and value point into b, so f must not keep key or value.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
 	_, b = ascii.Cut(b, ';')
 	for {
@@ -96,4 +101,39 @@ func cutParamValue(b []byte) (value, rest []byte, ok bool) {
 		}
 	}
 	return nil, nil, false
+}
+
+// Setters return no error. If a setter refuses a name, that is a mistake in the program. It is logged once for
+// each name, so that the author notices.
+
+// refusedNames are the names that were logged.
+var refusedNames struct {
+	sync.Mutex
+	seen map[string]struct{}
+}
+
+const (
+	// maxRefusedNames is how many names are logged. A program may make header names from data that clients send.
+	maxRefusedNames = 64
+
+	// maxRefusedName is how many bytes of a name are logged.
+	maxRefusedName = 64
+)
+
+// noteRefused logs that a setter refused a field because of its name.
+func noteRefused(id field.ID, name []byte) {
+	if id != field.Unknown || isFieldName(name) {
+		return
+	}
+	short := string(name[:min(len(name), maxRefusedName)])
+	refusedNames.Lock()
+	defer refusedNames.Unlock()
+	if _, seen := refusedNames.seen[short]; seen || len(refusedNames.seen) >= maxRefusedNames {
+		return
+	}
+	if refusedNames.seen == nil {
+		refusedNames.seen = map[string]struct{}{}
+	}
+	refusedNames.seen[short] = struct{}{}
+	defaultLogger.Printf("header field not set: %q is not a valid name (RFC 9110, section 5.1)", short)
 }

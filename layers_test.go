@@ -36,7 +36,8 @@ var layers = map[string]layer{
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
-	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/target"}, sansIO: true},
+	"internal/message":  {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
+	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
 	"internal/poll":     {ours: []string{"internal/clock"}},
 	"internal/pagetest": {},
 	"internal/testhook": {ours: []string{"internal/poll"}},
@@ -46,7 +47,7 @@ var layers = map[string]layer{
 	"listen":            {},
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
-		"internal/coding", "internal/http1", "internal/poll", "internal/testhook", "memnet",
+		"internal/coding", "internal/http1", "internal/message", "internal/poll", "internal/testhook", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},

@@ -20,13 +20,13 @@ import (
 // defaultProxyTimeout is how long a dial through a proxy may take if nothing else is said.
 const defaultProxyTimeout = 10 * time.Second
 
-// ProxyDialer opens connections through proxies. Its methods DialContext, Dial and DialTimeout can be assigned
-// to the HostClient fields with the same names. Every connection is a tunnel, even for plain HTTP, and the
-// proxy resolves the names. Unix sockets are dialed directly. The zero value uses the proxies that the
-// environment variables specify for plain HTTP.
+// ProxyDialer opens connections through proxies. The methods DialContext, Dial and DialTimeout can be assigned to the
+// HostClient fields with the same names. Every connection is a tunnel, even for plain HTTP, and the proxy resolves the
+// names. Unix sockets are dialed directly. The zero value uses the proxies that the environment variables specify for
+// plain HTTP.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
-// *ErrDialWithUpstream. If a proxy was used, that error wraps a *ProxyError.
+// *ErrDialWithUpstream. If a dial through a proxy fails, the *ErrDialWithUpstream wraps a *ProxyError.
 type ProxyDialer struct {
 	// URL is the proxy for all connections. If URL is nil, the Proxy field chooses the proxy. The URL's scheme is one
 	// of these:
@@ -70,12 +70,12 @@ type ProxyDialer struct {
 	ConnectHeader func(ctx context.Context, target string, h *RequestHeader) error
 
 	// OnConnectResponse is called with the response to each CONNECT request, including refusals. resp is valid until
-	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse is
-	// optional.
+	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse may be
+	// nil.
 	OnConnectResponse func(ctx context.Context, target string, resp *ResponseHeader) error
 
 	// Timeout limits a whole dial, including the handshakes with the proxy. Zero means 10 seconds. With a negative
-	// value, only the context limits a dial. DialTimeout uses its timeout argument instead.
+	// value, only the context limits a dial. DialTimeout uses its timeout argument instead of Timeout.
 	Timeout time.Duration
 
 	tls    clientTLS
@@ -87,8 +87,8 @@ type ProxyError struct {
 	// Proxy is the address of the proxy, as host:port.
 	Proxy string
 
-	// StatusCode is the status code with which an HTTP proxy refused the tunnel, or 0 if the dial failed for a
-	// different reason.
+	// StatusCode is the status code with which an HTTP proxy refused the tunnel. If the dial failed for a different
+	// reason, StatusCode is 0.
 	StatusCode int
 
 	// Err says why there is no tunnel. If StatusCode is not 0, Err is nil.
@@ -105,8 +105,8 @@ func (e *ProxyError) Error() string {
 	return text + errorText(e.Err)
 }
 
-// HTTPStatus returns StatusCode, the status code with which an HTTP proxy refused the tunnel. The server behind
-// the proxy has not seen the request.
+// HTTPStatus returns StatusCode, the status code with which an HTTP proxy refused the tunnel. If the proxy refused the
+// tunnel, the server behind the proxy has not seen the request.
 func (e *ProxyError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns Err.

@@ -111,8 +111,9 @@ func isOfConnect(name []byte) bool {
 // readConnectReply reads the head of a response and removes it from the buffer. The bytes after the head of a
 // 2xx belong to the tunnel, even if its headers announce a body (RFC 9110 §9.3.6).
 func (t *tunnel) readConnectReply(h *ResponseHeader) error {
+	var parser http1.Parser
 	for {
-		n, err := http1.ParseResponse(&h.head, t.buf, &connectLimits)
+		n, err := parser.ParseResponse(&h.head, t.buf, &connectLimits)
 		switch {
 		case err != nil:
 			return parseError(err)

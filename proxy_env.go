@@ -13,11 +13,11 @@ import (
 // HTTPS_PROXY and NO_PROXY. The Proxy method may be called concurrently. Do not change fields after the first call to
 // Proxy.
 type ProxyRules struct {
-	// HTTPProxy is the proxy for http targets. Its value is a URL, or the host:port of an HTTP proxy. If HTTPProxy is
+	// HTTPProxy is the proxy for http targets. The value is a URL, or the host:port of an HTTP proxy. If HTTPProxy is
 	// empty, connections for http use no proxy.
 	HTTPProxy string
 
-	// HTTPSProxy is the proxy for https targets. Its value is a URL, or the host:port of an HTTP proxy. If HTTPSProxy
+	// HTTPSProxy is the proxy for https targets. The value is a URL, or the host:port of an HTTP proxy. If HTTPSProxy
 	// is empty, connections for https use no proxy.
 	HTTPSProxy string
 
@@ -33,8 +33,8 @@ type ProxyRules struct {
 	broken error // a proxy is no URL
 }
 
-// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If a variable is not
-// set, its lowercase form is used instead: http_proxy, https_proxy or no_proxy.
+// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If one of the variables is not
+// set, its lowercase form is used: http_proxy, https_proxy or no_proxy.
 //
 // In a CGI program, HTTP_PROXY is not trusted, because the variable can contain the value of a request's Proxy header.
 // A dial in a CGI program fails if it needs HTTP_PROXY.
@@ -48,8 +48,8 @@ var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
 // Proxy returns the URL of the proxy for target, or nil for a direct connection. The method uses only the scheme and
 // the host of target. If a proxy in the rules is invalid, the method returns an error, so that nothing is dialed
-// directly by mistake. The context is ignored. The method can be used as the Proxy field of Client, HostClient and
-// ProxyDialer.
+// directly by mistake. The method ignores its context. The method can be used as the Proxy field of Client, HostClient
+// and ProxyDialer.
 func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {
 		env := httpproxy.Config{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.cgi}

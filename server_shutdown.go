@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,10 +22,10 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 //     TLS handshake have half a second to send a request.
 //   - ShutdownWithContext waits until all requests have been served.
 //
-// If ctx is done before the last step is complete, ShutdownWithContext closes all remaining connections and returns the
-// error of ctx at once. Handlers can still be running when ShutdownWithContext returns, and some listeners and
-// connections can still be open. If closing a listener fails, the returned error also includes the listener's error.
-// Hijacked connections stay open.
+// If ctx is done before all requests have been served, ShutdownWithContext closes the remaining connections and returns
+// the error of ctx. Handlers can still be running when ShutdownWithContext returns, and some listeners and connections
+// can still be open. If closing a listener fails, the returned error also includes the listener's error. Hijacked
+// connections stay open.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.endKeepAlives()
@@ -59,8 +61,8 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 
 // Close closes all listeners and connections at once, including connections with requests in flight. The method then
 // waits until all handlers have returned, so a handler must not call Server.Close. If closing a listener or a
-// connection blocks, the server waits at most one second for it. The returned error includes the errors from closing
-// listeners.
+// connection blocks, the server waits at most one second for the close. The returned error includes the errors from
+// closing listeners.
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()
@@ -242,4 +244,112 @@ func (t *connTable) wake() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended.Broadcast()
+}
+
+// Run serves the connections that ln accepts until ctx is done, and then shuts the server down gracefully. Run calls
+// Serve, and calls ShutdownWithContext when ctx is done. Run returns when Serve and ShutdownWithContext have returned.
+// Use Run with signal.NotifyContext or an errgroup.
+//
+// If all in-flight requests finish during the shutdown, Run returns nil. If requests are still in flight when
+// ShutdownTimeout has passed, Run returns context.DeadlineExceeded. If Serve returns before ctx is done, Run returns
+// the error from Serve, and the server continues to serve its other listeners.
+func (s *Server) Run(ctx context.Context, ln net.Listener) error {
+	return s.run(ctx, func() error { return s.Serve(ln) })
+}
+
+// RunTLS does the same as Run, but over TLS. [Server.ServeTLS] describes certFile and keyFile.
+func (s *Server) RunTLS(ctx context.Context, ln net.Listener, certFile, keyFile string) error {
+	return s.run(ctx, func() error { return s.ServeTLS(ln, certFile, keyFile) })
+}
+
+// run calls serve, and shuts the server down when ctx ends.
+func (s *Server) run(ctx context.Context, serve func() error) error {
+	down := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() { down <- s.shutdownInTime() })
+	err := serve()
+	if stop() {
+		return err
+	}
+	if downErr := <-down; err == nil {
+		err = downErr
+	}
+	return err
+}
+
+// shutdownInTime shuts the server down as long as LameDuck and ShutdownTimeout allow.
+func (s *Server) shutdownInTime() error {
+	if s.ShutdownTimeout <= 0 {
+		return s.Shutdown()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), max(s.LameDuck, 0)+s.ShutdownTimeout)
+	defer cancel()
+	return s.ShutdownWithContext(ctx)
+}
+
+// keepAlives is whether connections may go on after their next response. Server.stopping has what follows from it for responses.
+type keepAlives struct {
+	off atomic.Bool // connections that have had a response do not wait for another request
+
+	mu    sync.Mutex
+	ended bool // for good, by Shutdown or Close
+}
+
+// SetKeepAlivesEnabled turns keep-alive on or off. Keep-alive is on by default. After SetKeepAlivesEnabled(false), each
+// connection is closed after its next response. An idle connection that has carried a request is closed unless the next
+// request arrives within a few milliseconds. On a new connection, the server still serves the first request.
+// SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
+func (s *Server) SetKeepAlivesEnabled(enabled bool) {
+	k := &s.keepAlives
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended {
+		return
+	}
+	s.stopping.Store(!enabled)
+	k.off.Store(!enabled)
+	if !enabled {
+		asleep := s.conns.wakeIdle(true)
+		go s.conns.kickIdle(context.Background(), asleep)
+	}
+}
+
+func (s *Server) endKeepAlives() {
+	k := &s.keepAlives
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ended = true
+	s.stopping.Store(true)
+}
+
+// onShutdown has the functions that Shutdown calls.
+type onShutdown struct {
+	mu sync.Mutex
+	fs []func()
+}
+
+// RegisterOnShutdown registers the function f. Shutdown calls f on a separate goroutine after closing the listeners.
+// Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For example, f
+// can ask the code that uses hijacked connections to close the connections. Shutdown does not wait for f to return.
+// Close does not call f.
+func (s *Server) RegisterOnShutdown(f func()) {
+	o := &s.onShutdown
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fs = append(o.fs, f)
+}
+
+// call calls the functions. If one panics, that is logged.
+func (o *onShutdown) call(log *limitedLog) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, f := range o.fs {
+		go func() {
+			defer func() {
+				if v := recover(); v != nil {
+					log.panicked(nil, 0, "panic in a function that RegisterOnShutdown was given", v)
+				}
+			}()
+			f()
+		}()
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -15,8 +16,8 @@ import (
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
 // NextProto registers a handler for the protocol whose ALPN name is key (RFC 7301). The server calls the handler for
-// each TLS connection on which ALPN selects this protocol. Call NextProto before the server starts. If a later version
-// of this module supports HTTP/2, a handler for "h2" will replace the built-in HTTP/2 support, regardless of Protocols.
+// each TLS connection on which ALPN selects the handler's protocol. Call NextProto before the server starts. If a later
+// version of this module supports HTTP/2, a handler for "h2" will replace the built-in support.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}
@@ -25,9 +26,9 @@ func (s *Server) NextProto(key string, handler ServeHandler) {
 }
 
 // AppendCert adds a certificate and its private key from PEM files. In each TLS handshake, the server uses a
-// certificate that is valid for the requested host name. If no certificate is valid for that name, the server uses the
-// certificate that was added first. When the files change, the server loads the new certificate. If loading fails, the
-// server continues to use the old certificate.
+// certificate that is valid for the requested host name. If no certificate is valid for the host name, the server uses
+// the certificate that was added first. When the files change, the server loads the new certificate. If loading fails,
+// the server continues to use the old certificate.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey
@@ -280,4 +281,87 @@ func answerPlainHTTP(err error) {
 		io.WriteString(e.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\nThis is an HTTPS server.\n")
 		closeWrite(e.Conn)
 	}
+}
+
+// tlsListener is tls.NewListener that keeps the deadline of the listener below.
+type tlsListener struct {
+	net.Listener
+	config *tls.Config
+}
+
+func (l *tlsListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return tls.Server(c, l.config), nil
+}
+
+// SetDeadline bounds Accept, if the listener below can do that.
+func (l *tlsListener) SetDeadline(t time.Time) error {
+	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return d.SetDeadline(t)
+}
+
+// withTLS returns a listener of crypto/tls as a tlsListener, and any other listener as it is. A tlsListener can be served on event loops,
+// and it does not offer HTTP/2 unless a handler serves that.
+func (s *Server) withTLS(ln net.Listener) net.Listener {
+	below, config, ok := partsOfTLSListener(ln)
+	if !ok {
+		return ln
+	}
+	if slices.ContainsFunc(config.NextProtos, s.isUnservedHTTP2) {
+		config = config.Clone()
+		config.NextProtos = s.offeredProtos(config.NextProtos)
+	}
+	if config.GetConfigForClient != nil {
+		config = config.Clone()
+		s.watchChosen(config)
+	}
+	return &tlsListener{Listener: below, config: config}
+}
+
+// watchChosen takes HTTP/2 out of the configurations that GetConfigForClient returns, unless a handler serves it.
+func (s *Server) watchChosen(cfg *tls.Config) {
+	ask := cfg.GetConfigForClient
+	if ask == nil {
+		return
+	}
+	cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		chosen, err := ask(hello)
+		if chosen != nil && slices.ContainsFunc(chosen.NextProtos, s.isUnservedHTTP2) {
+			chosen = chosen.Clone() // it has the same ticket keys
+			chosen.NextProtos = s.offeredProtos(chosen.NextProtos)
+		}
+		return chosen, err
+	}
+}
+
+// stdTLSListener is the type of what tls.NewListener and tls.Listen return.
+var stdTLSListener = sync.OnceValue(func() reflect.Type { return reflect.TypeOf(tls.NewListener(nil, nil)) })
+
+// partsOfTLSListener returns what a listener of crypto/tls consists of. It reports false for any other listener, and for all of
+// them if a release of Go has another layout: then crypto/tls accepts the connections itself.
+func partsOfTLSListener(ln net.Listener) (below net.Listener, config *tls.Config, ok bool) {
+	typ := reflect.TypeOf(ln)
+	if typ != stdTLSListener() || !isTLSListenerLayout(typ) || reflect.ValueOf(ln).IsNil() {
+		return nil, nil, false
+	}
+	parts := reflect.ValueOf(ln).Elem()
+	below, _ = parts.FieldByName("Listener").Interface().(net.Listener)
+	config = tlsConfigIn(parts.FieldByName("config"))
+	return below, config, below != nil && config != nil
+}
+
+// isTLSListenerLayout reports whether typ is a pointer to a struct that consists of a listener and its configuration.
+func isTLSListenerLayout(typ reflect.Type) bool {
+	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct || typ.Elem().NumField() != 2 {
+		return false
+	}
+	listener, ok := typ.Elem().FieldByName("Listener")
+	config, also := typ.Elem().FieldByName("config")
+	return ok && also && listener.Type == reflect.TypeFor[net.Listener]() && config.Type == reflect.TypeFor[*tls.Config]()
 }

@@ -3,22 +3,25 @@ package gallop
 import (
 	"bytes"
 	"io"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/target"
+	"golang.org/x/net/idna"
 )
 
 // URI holds the parts of an http or https URI (RFC 3986).
 //
 // The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. Only one goroutine at a time may use a
-// URI. Its methods return slices that point into the URI's memory. The slices are valid until the URI is changed or
-// released. See docs/design/0002-paths.md for how paths are normalized.
+// URI. The methods of a URI return slices that point into the URI's memory. A slice is valid until the URI is changed
+// or released. See docs/design/0002-paths.md for how paths are normalized.
 //
-// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. These
-// methods percent-encode all characters that are not allowed in a path, query or fragment. If you pass an invalid host
-// to SetHost, the URI has no host afterwards.
+// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. Methods
+// that write the URI percent-encode all characters that are not allowed in a path, query or fragment. If you pass an
+// invalid host to SetHost, the URI has no host afterwards.
 type URI struct {
 	_ noCopy
 
@@ -38,9 +41,10 @@ type URI struct {
 
 	fullURI, requestURI []byte // what the methods of these names return
 
-	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. Both
-	// methods then percent-encode only whitespace, control characters, '?' and '#', and keep dot segments.
-	// DisablePathNormalizing also makes Path keep repeated slashes, which Path merges by default.
+	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. With
+	// DisablePathNormalizing, RequestURI and FullURI percent-encode only whitespace, control characters, '?' and '#',
+	// and keep dot segments. DisablePathNormalizing also makes Path keep repeated slashes, which Path merges by
+	// default.
 	DisablePathNormalizing bool
 }
 
@@ -61,7 +65,7 @@ func AcquireURI() *URI { return uriPool.Get().(*URI) }
 // ReleaseURI resets u and returns it to the pool. Afterwards, do not use u or anything that its methods returned. In
 // builds with the race detector, ReleaseURI overwrites the memory of u.
 func ReleaseURI(u *URI) {
-	if raceEnabled {
+	if bufpool.Poisons {
 		u.poison()
 	}
 	u.Reset()
@@ -305,4 +309,68 @@ func (u *URI) appendRequestURI(dst []byte) []byte {
 		dst = target.AppendSafeQuery(dst, u.queryString)
 	}
 	return dst
+}
+
+// A host with other characters than ASCII, as in http://bücher.example/, is sent and looked up in the form of RFC 5891
+// after the mapping of UTS 46: xn--bcher-kva.example.
+
+// isASCII reports whether all bytes of s are ASCII.
+func isASCII[T string | []byte](s T) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// asciiHost returns host, which may contain a port, in ASCII.
+func asciiHost(host string) (string, error) {
+	if isASCII(host) {
+		return host, nil
+	}
+	name, port, found := strings.Cut(host, ":")
+	name, err := idna.Lookup.ToASCII(name)
+	if found {
+		name += ":" + port
+	}
+	if err != nil || !utf8.ValidString(host) || !target.ValidHost([]byte(name)) {
+		return "", errIDN
+	}
+	return name, nil
+}
+
+// toASCII converts the host of u to ASCII.
+func (u *URI) toASCII() error {
+	if isASCII(u.host) {
+		return nil
+	}
+	host, err := asciiHost(string(u.host))
+	if err == nil {
+		u.host = append(u.host[:0], host...)
+	}
+	return err
+}
+
+// knownHost remembers the last valid Host of a connection, unless that is longer than 48 bytes. Most requests on a
+// connection repeat the same Host, which then is not checked again.
+type knownHost struct {
+	host [48]byte
+	n    uint8
+}
+
+// isValid reports whether host is valid. See target.ValidHost.
+func (k *knownHost) isValid(host []byte) bool {
+	return k.n > 0 && string(host) == string(k.host[:k.n]) || k.learn(host)
+}
+
+// learn checks a host that is not the known one, and remembers it if it is valid.
+func (k *knownHost) learn(host []byte) bool {
+	if !target.ValidHost(host) {
+		return false
+	}
+	if k.n = 0; len(host) <= len(k.host) {
+		k.n = uint8(copy(k.host[:], host))
+	}
+	return true
 }

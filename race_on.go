@@ -1,5 +1,0 @@
-//go:build race
-
-package gallop
-
-const raceEnabled = true
