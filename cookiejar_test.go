@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/cookie"
+	"github.com/gallop-http/gallop/internal/testhook"
 )
 
 // jarURI returns the URI of s, which has to be one.
@@ -229,7 +230,7 @@ func FuzzCookieJar(f *testing.F) {
 }
 
 func TestCookieJarDoesNotAllocateToSend(t *testing.T) {
-	if raceEnabled {
+	if testhook.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	var j CookieJar

@@ -126,6 +126,8 @@
 //	server_turnaway.go           refusing connections beyond limits
 //	server_wait_other.go         waiting for input with buffers
 //	server_wait_unix.go          waiting for input without buffers
+//	testhook.go                  what tests reach
+//	testhook_linux.go            event loops of tests
 //	timeout.go                   handlers with a time limit
 //
 // Room 7, handlers, holds the handlers that come with the package: files and compression.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	parts "github.com/gallop-http/gallop/internal/multipart"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // partsOf reads all parts as "name|file|content" words.
@@ -101,7 +102,7 @@ func TestMultipartReader(t *testing.T) {
 
 // Errors of the reader below are passed on as they are, and stick.
 func TestMultipartReaderPassesErrorsOn(t *testing.T) {
-	m, err := NewMultipartReader(failing("--b\r\n\r\nabc"), "b")
+	m, err := NewMultipartReader(wiretest.Failing("--b\r\n\r\nabc"), "b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,13 +110,13 @@ func TestMultipartReaderPassesErrorsOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := io.ReadAll(p); string(got) != "abc" || err != errTest {
+	if got, err := io.ReadAll(p); string(got) != "abc" || err != wiretest.ErrTest {
 		t.Errorf("read %q, %v", got, err)
 	}
-	if _, err := p.Read(make([]byte, 1)); err != errTest {
+	if _, err := p.Read(make([]byte, 1)); err != wiretest.ErrTest {
 		t.Errorf("Read: %v", err)
 	}
-	if _, err := m.NextPart(); err != errTest {
+	if _, err := m.NextPart(); err != wiretest.ErrTest {
 		t.Errorf("NextPart: %v", err)
 	}
 }

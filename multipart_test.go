@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	parts "github.com/gallop-http/gallop/internal/multipart"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // form returns a form body with boundary X: a value, and files of these sizes.
@@ -306,7 +307,7 @@ func TestWriteMultipartForm(t *testing.T) {
 	if err := WriteMultipartForm(io.Discard, in, "Y"); err != parts.ErrHead {
 		t.Errorf("header with a line end: %v", err)
 	}
-	if err := WriteMultipartForm(failingWriter{}, out, "Y"); err != errTest {
+	if err := WriteMultipartForm(failingWriter{}, out, "Y"); err != wiretest.ErrTest {
 		t.Errorf("writer that fails: %v", err)
 	}
 }
