@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/callback"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
@@ -251,7 +252,7 @@ func (o *pipelineOutages) ended(answered int, err error) {
 // isPanic reports whether a function of the program panicked, or ended its goroutine.
 func isPanic(err error) bool {
 	var panicked *PanicError
-	return errors.Is(err, errGoexit) || errors.As(err, &panicked)
+	return errors.Is(err, callback.ErrGoexit) || errors.As(err, &panicked)
 }
 
 // dialed ends the dial of the connection. If it failed, open connections take its calls,

@@ -79,7 +79,7 @@ func TestClientTrace(t *testing.T) {
 			c.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { return errBoom }
 		}, []func(*Request){nil}, "get one.test:80; " + dialed + "tls; tls done one.test boom"},
 		{"no such name", func(c *HostClient) {
-			d := &TCPDialer{Resolver: resolverFunc(func(context.Context, string) ([]net.IPAddr, error) {
+			d := &TCPDialer{Resolver: wiretest.Resolver(func(context.Context, string) ([]net.IPAddr, error) {
 				time.Sleep(time.Millisecond)
 				return nil, errBoom
 			})}

@@ -25,9 +25,6 @@
 //	body_read.go                 bodies from a bufio.Reader
 //	body_stream.go               bodies that are streams
 //	cookie.go                    a cookie with its attributes
-//	cookie_date.go               dates in Expires
-//	cookie_parse.go              parsing Set-Cookie
-//	cookie_request.go            parsing and writing Cookie
 //	header.go                    how headers are stored
 //	header_coding.go             codings that headers name
 //	header_cookies.go            Cookie and Set-Cookie headers
@@ -49,35 +46,21 @@
 //	response_coding.go           choosing codings, compressing responses
 //	response_write.go            responses as bytes
 //	stream_reader.go             writers turned into readers
-//	uri.go                       a URI, its parts, hosts
+//	uri.go                       a URI and its parts
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
 // Room 3, network, holds the public dialers, proxies, TLS for clients, and connections from which bytes were already
 // read.
 //
-//	dial.go                      the dialer and its settings
-//	dial_dns.go                  looking up names, with cache
-//	dial_happy.go                trying several addresses
-//	dial_probe.go                whether idle connections are good
-//	dial_probe_other.go          the same without sockets
-//	dial_probe_unix.go           looking at an idle socket
-//	dial_tls.go                  a client's TLS handshakes
-//	dial_tls_sessions.go         TLS sessions to resume
-//	dial_trace.go                what dialing reports
+//	dial.go                      the dialer, choosing dial functions
+//	dial_tls.go                  TLS handshakes, sessions to resume
 //	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy
-//	proxy_connect.go             HTTP proxies: CONNECT
-//	proxy_env.go                 which proxy a URL needs
-//	proxy_socks5.go              SOCKS 5 proxies
-//	proxy_tunnel.go              connections through a proxy
 //
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.
 //
 //	cookiejar.go                 the jar and its methods
-//	cookiejar_match.go           which cookies match a request
-//	cookiejar_read.go            cookies a jar accepts
-//	cookiejar_store.go           how cookies are kept
 //
 // Room 5, client, holds the clients and how they make calls.
 //

@@ -41,7 +41,7 @@ func (c *serverConn) checkRequest() error {
 		}
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {
-		if host := head.Fields.Value(i); !c.host.isValid(host) && !(len(host) == 0 && form != target.Origin) {
+		if host := head.Fields.Value(i); !c.host.IsValid(host) && !(len(host) == 0 && form != target.Origin) {
 			return errBadHost
 		}
 	}

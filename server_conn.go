@@ -11,6 +11,7 @@ import (
 	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // serverConn serves one connection: it reads a request, has it answered, writes
@@ -54,7 +55,7 @@ type serverConn struct {
 	old    bool // HTTP/1.0: neither 1xx nor chunks
 	long   bool // the client allows for another request
 
-	host knownHost
+	host target.KnownHost
 
 	close       bool // no request after this one
 	unframed    bool // only the end of the connection ends the response, see beginUnframed

@@ -1,4 +1,4 @@
-package gallop
+package dial
 
 import "encoding/binary"
 
@@ -37,8 +37,8 @@ func (r socksReply) Error() string {
 	return socksReplies[r]
 }
 
-// socks5 asks a SOCKS proxy for a tunnel. It sends each message only after the reply to the message before.
-func (t *tunnel) socks5(to tunnelTarget, user, password string) error {
+// Socks5 asks a SOCKS proxy for a tunnel. It sends each message only after the reply to the message before.
+func (t *Tunnel) Socks5(to Target, user, password string) error {
 	byPassword := user != ""
 	methods := []byte{socksNoAuth}
 	if byPassword {
@@ -54,12 +54,12 @@ func (t *tunnel) socks5(to tunnelTarget, user, password string) error {
 			return err
 		}
 		if status != 0 {
-			return errProxyRejects
+			return ErrProxyRejects
 		}
 	case method == socksNoMethod:
-		return errProxyRejects
+		return ErrProxyRejects
 	case method != socksNoAuth:
-		return errSocksReply
+		return ErrSocksReply
 	}
 	reply, err := t.ask(appendSocksConnect(nil, to), parseSocksReply)
 	if err == nil && reply != 0 {
@@ -68,17 +68,17 @@ func (t *tunnel) socks5(to tunnelTarget, user, password string) error {
 	return err
 }
 
-// checkSocksPassword refuses a user name or password that RFC 1929 cannot express.
-func checkSocksPassword(user, password string) error {
+// CheckSocksPassword refuses a user name or password that RFC 1929 cannot express.
+func CheckSocksPassword(user, password string) error {
 	if len(user) > 255 || len(password) > 255 || user == "" && password != "" {
-		return errProxyCredentials
+		return ErrProxyCredentials
 	}
 	return nil
 }
 
 // ask sends a message and returns the value that parse finds in the reply.
-func (t *tunnel) ask(message []byte, parse func([]byte) (byte, int, error)) (byte, error) {
-	if _, err := t.nc.Write(message); err != nil {
+func (t *Tunnel) ask(message []byte, parse func([]byte) (byte, int, error)) (byte, error) {
+	if _, err := t.Conn.Write(message); err != nil {
 		return 0, err
 	}
 	for {
@@ -99,7 +99,7 @@ func (t *tunnel) ask(message []byte, parse func([]byte) (byte, int, error)) (byt
 // parseSocksMethod reads which of the methods offered is to be used (RFC 1928 §3).
 func parseSocksMethod(b []byte) (method byte, n int, err error) {
 	if len(b) > 0 && b[0] != socksVersion {
-		return 0, 0, errSocksReply
+		return 0, 0, ErrSocksReply
 	}
 	if len(b) < 2 {
 		return 0, 0, nil
@@ -110,7 +110,7 @@ func parseSocksMethod(b []byte) (method byte, n int, err error) {
 // parseSocksStatus reads whether the password was right, which 0 says (RFC 1929 §2).
 func parseSocksStatus(b []byte) (status byte, n int, err error) {
 	if len(b) > 0 && b[0] != socksPasswordVersion {
-		return 0, 0, errSocksReply
+		return 0, 0, ErrSocksReply
 	}
 	if len(b) < 2 {
 		return 0, 0, nil
@@ -123,7 +123,7 @@ func parseSocksStatus(b []byte) (status byte, n int, err error) {
 // of interest.
 func parseSocksReply(b []byte) (reply byte, n int, err error) {
 	if len(b) > 0 && b[0] != socksVersion {
-		return 0, 0, errSocksReply
+		return 0, 0, ErrSocksReply
 	}
 	if len(b) >= 2 && b[1] != 0 {
 		return b[1], len(b), nil
@@ -140,7 +140,7 @@ func parseSocksReply(b []byte) (reply byte, n int, err error) {
 	case socksName:
 		n += 1 + int(b[4])
 	default:
-		return 0, 0, errSocksReply
+		return 0, 0, ErrSocksReply
 	}
 	if len(b) < n {
 		return 0, 0, nil
@@ -158,7 +158,7 @@ func appendSocksPassword(dst []byte, user, password string) []byte {
 }
 
 // appendSocksConnect appends the request of RFC 1928 §4. A name is sent as one.
-func appendSocksConnect(dst []byte, to tunnelTarget) []byte {
+func appendSocksConnect(dst []byte, to Target) []byte {
 	dst = append(dst, socksVersion, socksConnect, 0)
 	switch {
 	case to.name != "":

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/memnet"
 )
 
@@ -26,10 +27,10 @@ func TestSocksHostileProxies(t *testing.T) {
 		{name: "silent", want: "deadline"},
 		{name: "silent behind the method", says: "\x05\x00", want: "deadline"},
 		{name: "silent within the method", says: "\x05", want: "deadline"},
-		{name: "no version", says: "\x00\x00", want: errSocksReply.Error()},
-		{name: "GSSAPI", says: "\x05\x01", want: errSocksReply.Error()},
-		{name: "version of the reply", says: "\x05\x00\x04\x00", want: errSocksReply.Error()},
-		{name: "address type 0", says: "\x05\x00\x05\x00\x00\x00\x00", want: errSocksReply.Error()},
+		{name: "no version", says: "\x00\x00", want: dial.ErrSocksReply.Error()},
+		{name: "GSSAPI", says: "\x05\x01", want: dial.ErrSocksReply.Error()},
+		{name: "version of the reply", says: "\x05\x00\x04\x00", want: dial.ErrSocksReply.Error()},
+		{name: "address type 0", says: "\x05\x00\x05\x00\x00\x00\x00", want: dial.ErrSocksReply.Error()},
 		{name: "reply 1", says: "\x05\x00\x05\x01", want: "general failure"},
 		{name: "reply 3", says: "\x05\x00\x05\x03", want: "network unreachable"},
 		{name: "reply 4", says: "\x05\x00\x05\x04", want: "host unreachable"},

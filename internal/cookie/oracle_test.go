@@ -1,4 +1,4 @@
-package gallop
+package cookie
 
 import (
 	"fmt"
@@ -14,11 +14,10 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Random conversations have to leave the same cookies in our jar as in that of
-// net/http/cookiejar. Left out are the rules of RFC 6265bis that are not in RFC 6265, which
-// the oracle follows: prefixes, Secure over http and on localhost, SameSite=None, limits, and
-// the same name with and without Domain (names differ in the first letter here); and domains
-// that are no public suffix but have some below them, where browsers are stricter.
+// After random conversations, a Store has the same cookies as the jar of net/http/cookiejar. That jar follows RFC 6265,
+// so the conversations avoid rules that only RFC 6265bis has: prefixes, Secure over http and on localhost, SameSite=None
+// and limits. They also avoid the same name with and without Domain: the first letter of a name tells whether the cookie
+// has a Domain. Domains that have public suffixes below them are avoided, too, because browsers are stricter there.
 func TestCookieJarAsNetHTTP(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) { // the clocks are one
@@ -41,7 +40,7 @@ func pick(r *rand.Rand, list []string) string { return list[r.IntN(len(list))] }
 
 func compareJars(t *testing.T, r *rand.Rand) {
 	theirs, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
-	var ours CookieJar
+	var ours Store
 	var log strings.Builder
 	for range 60 {
 		where := "https://" + pick(r, oracleHosts) + pick(r, oraclePaths)
@@ -81,65 +80,4 @@ func randomSetCookie(r *rand.Rand) string {
 		line += pick(r, oracleAttributes)
 	}
 	return line
-}
-
-// Whatever a server sends, a jar puts nothing into a request that breaks it, sends nothing
-// to a stranger, and keeps its bounds.
-func FuzzCookieJar(f *testing.F) {
-	f.Add("http://a.test/x", "k=v; Path=/; Domain=a.test", "http://b.test/")
-	f.Add("https://a.co.uk/", "__Host-k=v; Secure; Path=/", "http://co.uk/")
-	f.Add("https://[::1]:80/", `="a b;"; Max-Age=1`, "https://[::1]/")
-	f.Add("http://1.2.3.4", "k=v; Domain=2.3.4", "http://9.2.3.4")
-	f.Fuzz(func(t *testing.T, from, line, to string) {
-		var u, v URI
-		if u.Parse(nil, []byte(from)) != nil || v.Parse(nil, []byte(to)) != nil {
-			return
-		}
-		at, ok := cookiePlaceOf(&u)
-		if !ok {
-			return
-		}
-		var j CookieJar
-		for _, line := range strings.Split(line, "\n") {
-			if c := at.readCookie([]byte(line), time.Now()); c != nil {
-				j.store(c, &at, time.Now())
-			}
-		}
-		there, _ := cookiePlaceOf(&v)
-		value := j.AppendCookies([]byte("x"), &v)[1:]
-		if len(value) == 0 {
-			return
-		}
-		if cookieSite(at.host) != cookieSite(there.host) {
-			t.Errorf("%q of %q goes to %q", value, from, to)
-		}
-		var h RequestHeader
-		if h.joinCookies(value); len(h.Peek(HeaderCookie)) == 0 {
-			t.Errorf("%q is no field value", value)
-		}
-	})
-}
-
-func TestCookieJarDoesNotAllocateToSend(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	var j CookieJar
-	setAt(t, &j, "http://www.a.co.uk/", "a=1", "b=2; Domain=a.co.uk", "c=3; Path=/x")
-	u := jarURI(t, "http://www.a.co.uk/x/y")
-	dst := make([]byte, 0, 64)
-	if n := testing.AllocsPerRun(100, func() { dst = j.AppendCookies(dst[:0], u) }); n > 0 {
-		t.Errorf("%v allocations for %q", n, dst)
-	}
-}
-
-func BenchmarkCookieJar(b *testing.B) {
-	var j CookieJar
-	setAt(b, &j, "http://www.a.co.uk/", "a=1", "b=2; Domain=a.co.uk", "c=3; Path=/x")
-	u := jarURI(b, "http://www.a.co.uk/x/y")
-	b.ReportAllocs()
-	dst := make([]byte, 0, 64)
-	for b.Loop() {
-		dst = j.AppendCookies(dst[:0], u)
-	}
 }

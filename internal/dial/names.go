@@ -1,4 +1,4 @@
-package gallop
+package dial
 
 import (
 	"context"
@@ -9,10 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// DefaultDNSCacheDuration is the default of TCPDialer.DNSCacheDuration.
-const DefaultDNSCacheDuration = time.Minute
+	"github.com/gallop-http/gallop/internal/callback"
+)
 
 // How long a name that could not be looked up fails without being looked up again:
 // one that does not exist, and one that nobody could be asked for.
@@ -24,11 +23,8 @@ const (
 // maxNames is how many names are remembered.
 const maxNames = 4096
 
-// Resolver looks up the addresses of names. *net.Resolver implements Resolver.
+// Resolver looks up the addresses of names. *net.Resolver is one.
 type Resolver interface {
-	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials
-	// to the same name share one call. ctx is done when no dial waits for the result any more. ctx carries the
-	// context values of the first dial.
 	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
 }
 
@@ -58,14 +54,14 @@ type nameEntry struct {
 }
 
 // lookup returns the addresses of name. It waits for a lookup as long as ctx allows.
-func (c *nameCache) lookup(ctx context.Context, d *TCPDialer, name string) (*nameEntry, error) {
+func (c *nameCache) lookup(ctx context.Context, o *Options, name string) (*nameEntry, error) {
 	key := strings.ToLower(name)
-	e, known := c.join(ctx, d, key)
+	e, known := c.join(ctx, o, key)
 	defer c.leave(key, e)
 	if known {
 		return e, e.err
 	}
-	trace := dialTraceOf(ctx)
+	trace := TraceOf(ctx)
 	trace.onDNSStart(name)
 	select {
 	case <-e.done:
@@ -78,7 +74,7 @@ func (c *nameCache) lookup(ctx context.Context, d *TCPDialer, name string) (*nam
 }
 
 // join returns the entry of a name, which is being looked up, or was a moment ago, if it was not known.
-func (c *nameCache) join(ctx context.Context, d *TCPDialer, name string) (e *nameEntry, known bool) {
+func (c *nameCache) join(ctx context.Context, o *Options, name string) (e *nameEntry, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e = c.entries[name]
@@ -86,7 +82,7 @@ func (c *nameCache) join(ctx context.Context, d *TCPDialer, name string) (e *nam
 		e = nil
 	}
 	if e == nil {
-		e = c.begin(ctx, d, name)
+		e = c.begin(ctx, o, name)
 	}
 	e.waiting++
 	return e, e.isDone()
@@ -94,19 +90,19 @@ func (c *nameCache) join(ctx context.Context, d *TCPDialer, name string) (e *nam
 
 // begin looks up a name. The lookup goes on as long as anybody waits for it, and not
 // as long as the first one who does.
-func (c *nameCache) begin(ctx context.Context, d *TCPDialer, name string) *nameEntry {
+func (c *nameCache) begin(ctx context.Context, o *Options, name string) *nameEntry {
 	c.makeRoom()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e := &nameEntry{done: make(chan struct{}), cancel: cancel}
 	c.entries[name] = e
 	var found []net.IPAddr
 	var err error
-	aside(func() { found, err = d.resolver().LookupIPAddr(ctx, name) }, func(failure error) {
+	callback.Go(func() { found, err = o.Resolver.LookupIPAddr(ctx, name) }, func(failure error) {
 		defer cancel()
 		if failure != nil {
 			found, err = nil, failure
 		}
-		c.finish(name, e, found, err, d.cacheDuration())
+		c.finish(name, e, found, err, o.Keep)
 	})
 	return e
 }
@@ -231,18 +227,4 @@ func byFamily(found []net.IPAddr) (first, second []netip.Addr) {
 		}
 	}
 	return first, second
-}
-
-func (d *TCPDialer) resolver() Resolver {
-	if d.Resolver != nil {
-		return d.Resolver
-	}
-	return net.DefaultResolver
-}
-
-func (d *TCPDialer) cacheDuration() time.Duration {
-	if d.DNSCacheDuration == 0 {
-		return DefaultDNSCacheDuration
-	}
-	return d.DNSCacheDuration
 }

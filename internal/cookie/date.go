@@ -1,4 +1,4 @@
-package gallop
+package cookie
 
 import (
 	"time"
@@ -6,13 +6,14 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// parseCookieDate reads the value of an Expires attribute by RFC 6265 §5.1.1, which
-// takes what looks like a time, a day, a month and a year, in whatever order.
-func parseCookieDate(b []byte) (time.Time, bool) {
-	var d cookieDate
+// ParseDate parses the value of an Expires attribute (RFC 6265 §5.1.1). The RFC takes the words of b that look like a
+// time, a day, a month and a year, in any order. ParseDate reports false if one of the four is missing, or if there is
+// no such date or time.
+func ParseDate(b []byte) (time.Time, bool) {
+	var d date
 	for len(b) > 0 {
 		n := 0
-		for n < len(b) && !isCookieDateDelimiter(b[n]) {
+		for n < len(b) && !isDelimiter(b[n]) {
 			n++
 		}
 		if n > 0 {
@@ -23,19 +24,20 @@ func parseCookieDate(b []byte) (time.Time, bool) {
 	return d.time()
 }
 
-func isCookieDateDelimiter(c byte) bool {
+func isDelimiter(c byte) bool {
 	return c == '\t' || c >= 0x20 && c <= 0x2f || c >= 0x3b && c <= 0x40 || c >= 0x5b && c <= 0x60 || c >= 0x7b && c <= 0x7e
 }
 
-// cookieDate is what of a date was found so far.
-type cookieDate struct {
+// date holds the parts of a date that were found so far.
+type date struct {
 	hour, minute, second, day, year int
 	month                           time.Month
 	hasTime, hasDay, hasYear        bool
 }
 
-// take gives token to the first of time, day, month and year that is missing and that it fits.
-func (d *cookieDate) take(token []byte) {
+// take stores token as the time, the day, the month or the year: the first of the four that is missing and that token
+// looks like.
+func (d *date) take(token []byte) {
 	if !d.hasTime && d.takeTime(token) {
 		return
 	}
@@ -44,7 +46,7 @@ func (d *cookieDate) take(token []byte) {
 		return
 	}
 	if d.month == 0 && len(token) >= 3 {
-		if d.month = cookieMonth(token[:3]); d.month != 0 {
+		if d.month = monthOf(token[:3]); d.month != 0 {
 			return
 		}
 	}
@@ -54,7 +56,7 @@ func (d *cookieDate) take(token []byte) {
 }
 
 // takeTime reads "h:m:s", one or two digits each.
-func (d *cookieDate) takeTime(token []byte) bool {
+func (d *date) takeTime(token []byte) bool {
 	var parts [3]int
 	for i := range parts {
 		n, digits := leadingNumber(token)
@@ -74,8 +76,8 @@ func (d *cookieDate) takeTime(token []byte) bool {
 	return true
 }
 
-// leadingNumber returns the decimal number that token begins with and its length,
-// which is 5 for all that are longer than 4.
+// leadingNumber returns the decimal number at the start of token, and how many digits it has. It stops counting at 5
+// digits.
 func leadingNumber(token []byte) (n, digits int) {
 	for digits < len(token) && digits < 5 && ascii.IsDigit(token[digits]) {
 		n = n*10 + int(token[digits]-'0')
@@ -84,7 +86,7 @@ func leadingNumber(token []byte) (n, digits int) {
 	return n, digits
 }
 
-func cookieMonth(name []byte) time.Month {
+func monthOf(name []byte) time.Month {
 	const names = "janfebmaraprmayjunjulaugsepoctnovdec"
 	for i := 0; i < len(names); i += 3 {
 		if ascii.EqualFold(name, names[i:i+3]) {
@@ -94,7 +96,7 @@ func cookieMonth(name []byte) time.Month {
 	return 0
 }
 
-func (d *cookieDate) time() (time.Time, bool) {
+func (d *date) time() (time.Time, bool) {
 	switch {
 	case d.year >= 70 && d.year <= 99:
 		d.year += 1900

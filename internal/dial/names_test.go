@@ -1,4 +1,4 @@
-package gallop
+package dial
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // How long names are remembered.
@@ -39,17 +41,19 @@ func TestDialNamesExpire(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &fakeNet{names: map[string]string{"host.test": "192.0.2.1", "bad.test": "fail", "empty.test": ""},
-					hosts: map[string]fakeHost{"192.0.2.1": {}}}
-				d := n.dialer()
-				d.DNSCacheDuration = tc.keep
+				n := &wiretest.Net{Names: map[string]string{"host.test": "192.0.2.1", "bad.test": "fail", "empty.test": ""},
+					Hosts: map[string]wiretest.Host{"192.0.2.1": {}}}
+				d := newDialer(n)
+				if tc.keep != 0 {
+					d.Keep = tc.keep
+				}
 				for _, at := range tc.at {
-					time.Sleep(at - time.Since(n.begun))
-					if _, err := d.Dial(tc.host + ":80"); (err != nil) != tc.fails {
+					time.Sleep(at - time.Since(n.Begun))
+					if _, err := d.dial(t.Context(), "tcp4", tc.host+":80"); (err != nil) != tc.fails {
 						t.Errorf("at %v: %v", at, err)
 					}
 				}
-				if got := strings.Join(n.lookups, " "); got != tc.want {
+				if got := strings.Join(n.Lookups, " "); got != tc.want {
 					t.Errorf("lookups %s, want %s", got, tc.want)
 				}
 			})
@@ -61,13 +65,13 @@ func TestDialNamesExpire(t *testing.T) {
 func TestDialNamesShared(t *testing.T) {
 	for host, fails := range map[string]bool{"host.test": false, "no.test": true} {
 		synctest.Test(t, func(t *testing.T) {
-			n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
-			d := n.dialer()
-			d.DNSCacheDuration = -1
+			n := &wiretest.Net{Slow: time.Second, Names: map[string]string{"host.test": "192.0.2.1"}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}}}
+			d := newDialer(n)
+			d.Keep = -1
 			var calls sync.WaitGroup
 			for range 20 {
 				calls.Go(func() {
-					_, err := d.Dial(host + ":80")
+					_, err := d.dial(t.Context(), "tcp4", host+":80")
 					var notFound *net.DNSError
 					if (err != nil) != fails || fails && !errors.As(err, &notFound) {
 						t.Errorf("%s: %v", host, err)
@@ -75,8 +79,8 @@ func TestDialNamesShared(t *testing.T) {
 				})
 			}
 			calls.Wait()
-			if len(n.lookups) != 1 || time.Since(n.begun) != time.Second || len(d.names.entries) != 0 {
-				t.Errorf("%s: lookups %v, %d names are remembered", host, n.lookups, len(d.names.entries))
+			if len(n.Lookups) != 1 || time.Since(n.Begun) != time.Second || len(d.names.entries) != 0 {
+				t.Errorf("%s: lookups %v, %d names are remembered", host, n.Lookups, len(d.names.entries))
 			}
 		})
 	}
@@ -86,8 +90,8 @@ func TestDialNamesShared(t *testing.T) {
 // comes later asks anew.
 func TestDialNamesGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
-		d := n.dialer()
+		n := &wiretest.Net{Slow: time.Second, Names: map[string]string{"host.test": "192.0.2.1"}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}}}
+		d := newDialer(n)
 		var calls sync.WaitGroup
 		dial := func(cancelAfter time.Duration, want error) {
 			calls.Go(func() {
@@ -101,11 +105,11 @@ func TestDialNamesGiveUp(t *testing.T) {
 		dial(time.Minute, nil)
 		dial(700*time.Millisecond, context.Canceled)
 		calls.Wait()
-		if took := time.Since(n.begun); took != time.Second || len(n.lookups) != 1 {
-			t.Errorf("took %v, lookups %v", took, n.lookups)
+		if took := time.Since(n.Begun); took != time.Second || len(n.Lookups) != 1 {
+			t.Errorf("took %v, lookups %v", took, n.Lookups)
 		}
 
-		d.FlushDNSCache()
+		d.Flush()
 		dial(500*time.Millisecond, context.Canceled)
 		calls.Wait()
 		if len(d.names.entries) != 0 {
@@ -113,7 +117,7 @@ func TestDialNamesGiveUp(t *testing.T) {
 		}
 		dial(time.Minute, nil)
 		calls.Wait()
-		if got, want := strings.Join(n.lookups, " "), "host.test@0s host.test@1s host.test@1.5s"; got != want {
+		if got, want := strings.Join(n.Lookups, " "), "host.test@0s host.test@1s host.test@1.5s"; got != want {
 			t.Errorf("lookups %s, want %s", got, want)
 		}
 	})
@@ -121,27 +125,27 @@ func TestDialNamesGiveUp(t *testing.T) {
 
 func TestDialNamesFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}, "192.0.2.2": {}}}
-		d := n.dialer()
-		if _, err := d.Dial("host.test:80"); err != nil {
+		n := &wiretest.Net{Slow: time.Second, Names: map[string]string{"host.test": "192.0.2.1"}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}, "192.0.2.2": {}}}
+		d := newDialer(n)
+		if _, err := d.dial(t.Context(), "tcp4", "host.test:80"); err != nil {
 			t.Fatal(err)
 		}
-		n.names["host.test"] = "192.0.2.2"
-		d.FlushDNSCache()
-		nc, err := d.Dial("host.test:80")
+		n.Names["host.test"] = "192.0.2.2"
+		d.Flush()
+		nc, err := d.dial(t.Context(), "tcp4", "host.test:80")
 		if err != nil || nc.RemoteAddr().String() != "192.0.2.2:80" {
 			t.Errorf("got %v, %v", nc, err)
 		}
 		// A lookup in flight is not cached across a flush, but its result goes to the calls that wait for it.
-		d.FlushDNSCache()
+		d.Flush()
 		var call sync.WaitGroup
 		call.Go(func() {
-			if _, err := d.Dial("host.test:80"); err != nil {
+			if _, err := d.dial(t.Context(), "tcp4", "host.test:80"); err != nil {
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
-		d.FlushDNSCache()
+		d.Flush()
 		call.Wait()
 		if len(d.names.entries) != 0 {
 			t.Error("the lookup is remembered")
@@ -152,22 +156,22 @@ func TestDialNamesFlush(t *testing.T) {
 // A call that gives up a flushed lookup does not touch the lookup that replaced it.
 func TestDialNamesReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
-		d := n.dialer()
+		n := &wiretest.Net{Slow: time.Second, Names: map[string]string{"host.test": "192.0.2.1"}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}}}
+		d := newDialer(n)
 		var calls sync.WaitGroup
 		calls.Go(func() { cancelledAfter(t.Context(), 500*time.Millisecond, d, "host.test:80") })
 		synctest.Wait()
-		d.FlushDNSCache()
+		d.Flush()
 		for range 2 {
 			calls.Go(func() {
-				if _, err := d.Dial("host.test:80"); err != nil {
+				if _, err := d.dial(t.Context(), "tcp4", "host.test:80"); err != nil {
 					t.Error(err)
 				}
 			})
 			time.Sleep(600 * time.Millisecond)
 		}
 		calls.Wait()
-		if got, want := strings.Join(n.lookups, " "), "host.test@0s host.test@0s"; got != want {
+		if got, want := strings.Join(n.Lookups, " "), "host.test@0s host.test@0s"; got != want {
 			t.Errorf("lookups %s, want %s", got, want)
 		}
 	})
@@ -176,13 +180,13 @@ func TestDialNamesReplaced(t *testing.T) {
 // The cache is bounded, and what has expired goes without anybody looking after it.
 func TestDialNamesBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &fakeNet{names: map[string]string{}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
-		d := n.dialer()
+		n := &wiretest.Net{Names: map[string]string{}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}}}
+		d := newDialer(n)
 		dial := func(from, to int) {
 			for i := from; i < to; i++ {
 				name := fmt.Sprintf("host%d.test", i)
-				n.names[name] = "192.0.2.1"
-				if _, err := d.Dial(name + ":80"); err != nil {
+				n.Names[name] = "192.0.2.1"
+				if _, err := d.dial(t.Context(), "tcp4", name+":80"); err != nil {
 					t.Fatal(err)
 				}
 				if len(d.names.entries) > maxNames {
@@ -216,15 +220,15 @@ func TestDialNamesContext(t *testing.T) {
 	type key struct{}
 	synctest.Test(t, func(t *testing.T) {
 		var seen any
-		d := &TCPDialer{
-			Resolver: resolverFunc(func(ctx context.Context, name string) ([]net.IPAddr, error) {
+		d := &dialer{Options: Options{
+			Resolver: wiretest.Resolver(func(ctx context.Context, name string) ([]net.IPAddr, error) {
 				seen = ctx.Value(key{})
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}),
-		}
+		}}
 		ctx := context.WithValue(t.Context(), key{}, "value")
-		if _, err := d.DialContext(ctx, "tcp", "host.test:80"); !errors.Is(err, ErrDialTimeout) || seen != "value" {
+		if _, err := d.dial(ctx, "tcp", "host.test:80"); !errors.Is(err, context.DeadlineExceeded) || seen != "value" {
 			t.Errorf("got %v, value %v", err, seen)
 		}
 	})
@@ -232,17 +236,11 @@ func TestDialNamesContext(t *testing.T) {
 
 // Addresses that are none are left out.
 func TestDialNamesOddAddresses(t *testing.T) {
-	d := &TCPDialer{Resolver: resolverFunc(func(context.Context, string) ([]net.IPAddr, error) {
+	d := &dialer{Options: Options{Resolver: wiretest.Resolver(func(context.Context, string) ([]net.IPAddr, error) {
 		return []net.IPAddr{{}, {IP: net.IP{1, 2, 3}}}, nil
-	})}
+	})}}
 	var notFound *net.DNSError
-	if _, err := d.Dial("host.test:80"); !errors.As(err, &notFound) || !notFound.IsNotFound {
+	if _, err := d.dial(t.Context(), "tcp4", "host.test:80"); !errors.As(err, &notFound) || !notFound.IsNotFound {
 		t.Errorf("got %v", err)
 	}
-}
-
-type resolverFunc func(ctx context.Context, name string) ([]net.IPAddr, error)
-
-func (f resolverFunc) LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error) {
-	return f(ctx, name)
 }

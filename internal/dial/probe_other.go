@@ -1,6 +1,6 @@
 //go:build !unix || aix
 
-package gallop
+package dial
 
 import "net"
 

@@ -1,10 +1,12 @@
-package gallop
+package dial
 
 import (
 	"context"
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/callback"
 )
 
 // dialStagger is how long an address may take to answer before the next one is tried
@@ -17,16 +19,16 @@ type attempt struct {
 	addr netip.Addr
 	err  error
 
-	failure error // of a callback, see aside
+	failure error // of a callback, see callback.Go
 }
 
 // race connects to the first of the addresses that answers, and closes what others
 // may have become until then. Attempts begin in order, the next one when dialStagger
 // has passed or the one before has failed (RFC 8305 §5). The error is that of
 // the first attempt that failed, as its address was the best one.
-func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, netip.Addr, error) {
+func (o *Options) race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, netip.Addr, error) {
 	if len(addrs) == 1 {
-		nc, err := d.connectTo(ctx, "tcp", netip.AddrPortFrom(addrs[0], port).String())
+		nc, err := o.connectTo(ctx, "tcp", netip.AddrPortFrom(addrs[0], port).String())
 		return nc, addrs[0], err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -38,7 +40,7 @@ func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (
 	var first error
 	next, running := 0, 0
 	begin := func() {
-		d.attempt(ctx, addrs[next], port, results)
+		o.attempt(ctx, addrs[next], port, results)
 		next++
 		running++
 		timer.Reset(dialStagger)
@@ -48,7 +50,7 @@ func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (
 		select {
 		case a := <-results:
 			if running--; a.failure != nil {
-				return nil, a.addr, panicAgain(a.failure)
+				return nil, a.addr, callback.Again(a.failure)
 			}
 			if a.err == nil {
 				return a.nc, a.addr, nil
@@ -73,10 +75,10 @@ func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (
 
 // attempt connects to one address, on a goroutine of its own, and reports it, unless
 // nobody waits for it any longer.
-func (d *TCPDialer) attempt(ctx context.Context, addr netip.Addr, port uint16, results chan<- attempt) {
+func (o *Options) attempt(ctx context.Context, addr netip.Addr, port uint16, results chan<- attempt) {
 	a := attempt{addr: addr}
-	aside(func() {
-		a.nc, a.err = d.connectTo(ctx, "tcp", netip.AddrPortFrom(addr, port).String())
+	callback.Go(func() {
+		a.nc, a.err = o.connectTo(ctx, "tcp", netip.AddrPortFrom(addr, port).String())
 	}, func(failure error) {
 		a.failure = failure
 		select {
