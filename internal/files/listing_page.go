@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"html"
 	"strconv"
 	"strings"
@@ -131,12 +130,13 @@ func appendCount(dst []byte, n int, one, many string) []byte {
 // printable returns s as text for a page. It replaces invalid UTF-8, invisible characters, and characters that change
 // the direction of text.
 func printable(s string) string {
-	return string(bytes.ToValidUTF8([]byte(strings.Map(func(r rune) rune {
+	s = strings.Map(func(r rune) rune {
 		if !strconv.IsGraphic(r) && r != ' ' {
 			return '\uFFFD'
 		}
 		return r
-	}, s)), []byte("\uFFFD")))
+	}, s)
+	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 const (

@@ -105,3 +105,17 @@ func TestAppendSize(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	for s, want := range map[string]string{
+		"": "", "a b": "a b", "Grüße\u3000世": "Grüße\u3000世", "a\nb\x00\x7f": "a\uFFFDb\uFFFD\uFFFD", "\u202eexe\u200b": "\uFFFDexe\uFFFD",
+		"\xff\xfe": "\uFFFD\uFFFD", "\xe4\xb8": "\uFFFD\uFFFD", "\uFFFD": "\uFFFD",
+	} {
+		if got := printable(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { printable("an ordinary name.txt") }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
