@@ -19,6 +19,7 @@ var (
 )
 
 func TestFiguresOfDesign(t *testing.T) {
+	t.Chdir(top)
 	pages, err := filepath.Glob("docs/design/*.md")
 	if err != nil {
 		t.Fatal(err)
