@@ -74,7 +74,7 @@ var layers = map[string]layer{
 	"test/client":              {user: true, ours: []string{"test/internal/servertest"}},
 	"test/fasthttp":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/handlers":            {user: true, ours: []string{"test/internal/servertest"}},
-	"test/messages":            {user: true, ours: []string{"internal/ascii"}},
+	"test/messages":            {user: true, ours: []string{"internal/ascii", "internal/cookie", "test/internal/servertest"}},
 	"test/packages":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/readme":              {user: true},
 	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
