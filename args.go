@@ -16,10 +16,9 @@ import (
 // key may occur several times. Keys are case sensitive.
 //
 // The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. Several goroutines may call Peek,
-// Has, All and the Get methods at the same time, because these methods only read the list. The other methods are not
-// safe for concurrent use.
+// Has, All and the Get methods at the same time. No other method of an Args is safe for concurrent use.
 //
-// Its methods return slices that point into the list's memory. The slices are valid until the list is changed or
+// The methods of an Args return slices that point into the list's memory. A slice is valid until the list is changed or
 // released.
 type Args struct {
 	_ noCopy
@@ -136,7 +135,8 @@ func (a *Args) ParseBytes(b []byte) {
 }
 
 // ParseAtMost does the same as ParseBytes, but stops after n arguments. If b contains more than n arguments, the list
-// holds the first n, and both ParseAtMost and Err return ErrTooManyArgs. If n is zero or negative, there is no limit.
+// holds the first n arguments, and ParseAtMost and Err return ErrTooManyArgs. If n is zero or negative, there is no
+// limit.
 func (a *Args) ParseAtMost(b []byte, n int) error {
 	if n <= 0 || len(b) <= 2*n { // each argument has at least one byte and a separator
 		a.ParseBytes(b)
@@ -169,7 +169,7 @@ func endOfArgs(b []byte, n int) int {
 }
 
 // Err returns ErrTooManyArgs if the parsed query or form had more arguments than Server.MaxFormArgs or ParseAtMost
-// allows. In this case, the list holds only the first arguments, up to the limit.
+// allows. If Err returns ErrTooManyArgs, the list holds only the arguments up to the limit.
 func (a *Args) Err() error {
 	if a.tooMany {
 		return ErrTooManyArgs

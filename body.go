@@ -45,11 +45,11 @@ type bodySource interface {
 }
 
 // Body returns the body. The result points into the message's buffer, and is valid until the message is changed, reset
-// or released, or until the handler returns. Do not write to the result.
+// or released. In a handler, the result is valid only until the handler returns. Do not write to the result.
 //
-// If the body is a stream, Body reads the stream to its end, closes it, and keeps the bytes. The limit is 64 MiB. If
-// the stream replaced a request body that the server had not read yet, that request body's limit also applies. If
-// reading fails, Body returns nil, and BodyErr returns the error.
+// If the body is a stream, Body reads the stream to its end, closes the stream, and keeps the bytes. Body fails for a
+// stream of more than 64 MiB. If the stream replaced an unread request body, the limit of the request body also
+// applies. If reading fails, Body returns nil, and BodyErr returns the error.
 func (b *body) Body() []byte {
 	if b.view != nil {
 		return b.view
@@ -150,8 +150,8 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 
 func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(UnsafeBytes(s)) }
 
-// SwapBody sets the body to p and returns the previous body. If the previous body is a stream, SwapBody reads it into
-// memory first. After the call, p belongs to the message, and the result belongs to the caller.
+// SwapBody sets the body to p and returns the previous body. If the previous body is a stream, SwapBody reads the
+// stream into memory first. After the call, p belongs to the message, and the result belongs to the caller.
 func (b *body) SwapBody(p []byte) []byte {
 	b.own()
 	old := b.buf
@@ -159,7 +159,7 @@ func (b *body) SwapBody(p []byte) []byte {
 	return old
 }
 
-// ResetBody makes the body empty, and closes it if it is a stream.
+// ResetBody makes the body empty. If the body is a stream, ResetBody closes the stream.
 func (b *body) ResetBody() {
 	b.drop()
 	b.buf = b.buf[:0]

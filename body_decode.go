@@ -14,9 +14,9 @@ func (b *body) BodyGunzip() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), coding.Limits{})
 }
 
-// BodyGunzipWithLimit decompresses a body that has the content coding gzip, and returns the result, which can have at
-// most maxBodySize bytes. If maxBodySize is not positive, there is no limit. Decompress without a limit only data that
-// you compressed yourself. The result belongs to the caller.
+// BodyGunzipWithLimit decompresses a body that has the content coding gzip, and returns the result. The result can have
+// at most maxBodySize bytes. If maxBodySize is not positive, there is no limit. Decompress without a limit only data
+// that you compressed yourself. The result belongs to the caller.
 func (b *body) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), decodeLimits(maxBodySize))
 }

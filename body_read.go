@@ -8,13 +8,14 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // bufferedBody reads a body from a bufio.Reader, up to the end of the body and never beyond. After an error it
 // always returns that error.
 type bufferedBody struct {
 	r        *bufio.Reader
-	kind     http1.BodyKind
+	kind     message.BodyKind
 	left     int64 // bytes left of a fixed body, or otherwise of the data at the front of r
 	chunks   http1.ChunkReader
 	trailers *field.List // receives the trailers
@@ -22,16 +23,16 @@ type bufferedBody struct {
 }
 
 // bodyOn returns the body with this framing that starts at the front of r.
-func bodyOn(r *bufio.Reader, kind http1.BodyKind, length int64, trailers *field.List) bufferedBody {
+func bodyOn(r *bufio.Reader, kind message.BodyKind, length int64, trailers *field.List) bufferedBody {
 	b := bufferedBody{r: r, kind: kind, trailers: trailers}
 	switch kind {
-	case http1.NoBody:
+	case message.NoBody:
 		b.err = io.EOF
-	case http1.Fixed:
+	case message.Fixed:
 		if b.left = length; length == 0 {
 			b.err = io.EOF
 		}
-	case http1.UntilClose:
+	case message.UntilClose:
 		b.left = math.MaxInt64
 	}
 	return b
@@ -57,10 +58,10 @@ func (b *bufferedBody) Read(p []byte) (int, error) {
 
 // took records that n bytes were taken from r, and the error that came with them.
 func (b *bufferedBody) took(n int, err error) {
-	if b.err = err; b.kind == http1.UntilClose {
+	if b.err = err; b.kind == message.UntilClose {
 		return
 	}
-	if b.left -= int64(n); b.left == 0 && b.kind == http1.Fixed {
+	if b.left -= int64(n); b.left == 0 && b.kind == message.Fixed {
 		b.err = io.EOF
 	} else if err == io.EOF {
 		b.err = b.cutOff()
@@ -68,7 +69,7 @@ func (b *bufferedBody) took(n int, err error) {
 }
 
 func (b *bufferedBody) cutOff() error {
-	if b.kind == http1.Chunked {
+	if b.kind == message.Chunked {
 		return ErrBrokenChunk{io.ErrUnexpectedEOF}
 	}
 	return io.ErrUnexpectedEOF
@@ -102,9 +103,8 @@ func (b *bufferedBody) nextChunk() error {
 	}
 }
 
-// ErrBrokenChunk is returned for a chunked body that is malformed, too expensive to parse, or cut off. ErrBrokenChunk
-// is also returned if a chunk line or the trailers do not fit into the buffer of the reader. In that case, errors.As
-// also finds an *ErrSmallBuffer.
+// ErrBrokenChunk is returned for a chunked body that is malformed, too expensive to parse, or cut off. If a chunk line
+// or the trailers do not fit into the read buffer, ErrBrokenChunk wraps an *ErrSmallBuffer.
 type ErrBrokenChunk struct{ error }
 
 // Unwrap returns the underlying error.
@@ -116,7 +116,7 @@ func (b *bufferedBody) appendAll(dst []byte, limit int) ([]byte, error) {
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
-	if b.kind == http1.Fixed && b.left > int64(limit) {
+	if b.kind == message.Fixed && b.left > int64(limit) {
 		return dst, ErrBodyTooLarge
 	}
 	start := len(dst)
@@ -144,7 +144,7 @@ const maxCloseDrain = 256 << 10
 func (b *bufferedBody) Close() error {
 	var skipped int64
 	for b.err == nil && skipped <= maxCloseDrain {
-		if b.kind == http1.Fixed && b.left > maxCloseDrain {
+		if b.kind == message.Fixed && b.left > maxCloseDrain {
 			break
 		}
 		if b.left == 0 {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
-func newTestBody(kind http1.BodyKind, length int64, in string) (*bufferedBody, *bufio.Reader) {
+func newTestBody(kind message.BodyKind, length int64, in string) (*bufferedBody, *bufio.Reader) {
 	r := bufio.NewReaderSize(strings.NewReader(in), 16<<10)
 	b := bodyOn(r, kind, length, nil)
 	return &b, r
@@ -23,24 +23,24 @@ func newTestBody(kind http1.BodyKind, length int64, in string) (*bufferedBody, *
 func TestBufferedBody(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		kind   http1.BodyKind
+		kind   message.BodyKind
 		length int64
 		in     string
 		want   string
 		rest   string
 		err    error
 	}{
-		{"no body", http1.NoBody, -1, "next", "", "next", nil},
-		{"fixed", http1.Fixed, 3, "abcnext", "abc", "next", nil},
-		{"fixed of no bytes", http1.Fixed, 0, "next", "", "next", nil},
-		{"fixed, cut off", http1.Fixed, 5, "abc", "abc", "", io.ErrUnexpectedEOF},
-		{"chunked", http1.Chunked, -1, "3\r\nabc\r\n2;x\r\nde\r\n0\r\nA: b\r\n\r\nnext", "abcde", "next", nil},
-		{"chunked of no bytes", http1.Chunked, -1, "0\r\n\r\nnext", "", "next", nil},
-		{"chunked, cut off in data", http1.Chunked, -1, "5\r\nabc", "abc", "", io.ErrUnexpectedEOF},
-		{"chunked, cut off in a line", http1.Chunked, -1, "3\r\nabc\r\n1", "abc", "1", io.ErrUnexpectedEOF},
-		{"chunked, cut off in trailers", http1.Chunked, -1, "0\r\nA: b\r\n", "", "A: b\r\n", io.ErrUnexpectedEOF},
-		{"chunked, no size", http1.Chunked, -1, "x\r\n", "", "x\r\n", ErrBrokenChunk{}},
-		{"until close", http1.UntilClose, -1, "abc", "abc", "", nil},
+		{"no body", message.NoBody, -1, "next", "", "next", nil},
+		{"fixed", message.Fixed, 3, "abcnext", "abc", "next", nil},
+		{"fixed of no bytes", message.Fixed, 0, "next", "", "next", nil},
+		{"fixed, cut off", message.Fixed, 5, "abc", "abc", "", io.ErrUnexpectedEOF},
+		{"chunked", message.Chunked, -1, "3\r\nabc\r\n2;x\r\nde\r\n0\r\nA: b\r\n\r\nnext", "abcde", "next", nil},
+		{"chunked of no bytes", message.Chunked, -1, "0\r\n\r\nnext", "", "next", nil},
+		{"chunked, cut off in data", message.Chunked, -1, "5\r\nabc", "abc", "", io.ErrUnexpectedEOF},
+		{"chunked, cut off in a line", message.Chunked, -1, "3\r\nabc\r\n1", "abc", "1", io.ErrUnexpectedEOF},
+		{"chunked, cut off in trailers", message.Chunked, -1, "0\r\nA: b\r\n", "", "A: b\r\n", io.ErrUnexpectedEOF},
+		{"chunked, no size", message.Chunked, -1, "x\r\n", "", "x\r\n", ErrBrokenChunk{}},
+		{"until close", message.UntilClose, -1, "abc", "abc", "", nil},
 	} {
 		for _, step := range []int{1, 2, 1 << 10} {
 			b, r := newTestBody(tt.kind, tt.length, tt.in)
@@ -76,18 +76,18 @@ func TestBufferedBodyClose(t *testing.T) {
 	chunk := "10000\r\n" + strings.Repeat("x", 1<<16) + "\r\n"
 	for _, tt := range []struct {
 		name   string
-		kind   http1.BodyKind
+		kind   message.BodyKind
 		length int64
 		in     string
 		err    error
 	}{
-		{"no body", http1.NoBody, -1, "next", nil},
-		{"fixed", http1.Fixed, 3, "abcnext", nil},
-		{"chunked", http1.Chunked, -1, chunk + chunk + "0\r\n\r\nnext", nil},
-		{"fixed, far", http1.Fixed, 1 << 40, "", errBodyUnread},
-		{"chunked, far", http1.Chunked, -1, strings.Repeat(chunk, 8) + "0\r\n\r\n", errBodyUnread},
-		{"fixed, cut off", http1.Fixed, 5, "abc", io.ErrUnexpectedEOF},
-		{"chunked, cut off", http1.Chunked, -1, "5\r\nabc", io.ErrUnexpectedEOF},
+		{"no body", message.NoBody, -1, "next", nil},
+		{"fixed", message.Fixed, 3, "abcnext", nil},
+		{"chunked", message.Chunked, -1, chunk + chunk + "0\r\n\r\nnext", nil},
+		{"fixed, far", message.Fixed, 1 << 40, "", errBodyUnread},
+		{"chunked, far", message.Chunked, -1, strings.Repeat(chunk, 8) + "0\r\n\r\n", errBodyUnread},
+		{"fixed, cut off", message.Fixed, 5, "abc", io.ErrUnexpectedEOF},
+		{"chunked, cut off", message.Chunked, -1, "5\r\nabc", io.ErrUnexpectedEOF},
 	} {
 		b, r := newTestBody(tt.kind, tt.length, tt.in)
 		if err := b.Close(); !errors.Is(err, tt.err) {
@@ -103,19 +103,19 @@ func TestBufferedBodyClose(t *testing.T) {
 func TestBodyLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		kind   http1.BodyKind
+		kind   message.BodyKind
 		length int64
 		in     string
 		limit  int
 		ok     bool
 	}{
-		{"fixed, at the limit", http1.Fixed, 3, "abc", 3, true},
-		{"fixed, over it", http1.Fixed, 4, "abcd", 3, false},
-		{"fixed, no limit", http1.Fixed, 4, "abcd", 0, true},
-		{"chunked, at the limit", http1.Chunked, -1, "1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", 3, true},
-		{"chunked, over it", http1.Chunked, -1, "1\r\na\r\n3\r\nbcd\r\n0\r\n\r\n", 3, false},
-		{"until close, at the limit", http1.UntilClose, -1, "abc", 3, true},
-		{"until close, over it", http1.UntilClose, -1, "abcd", 3, false},
+		{"fixed, at the limit", message.Fixed, 3, "abc", 3, true},
+		{"fixed, over it", message.Fixed, 4, "abcd", 3, false},
+		{"fixed, no limit", message.Fixed, 4, "abcd", 0, true},
+		{"chunked, at the limit", message.Chunked, -1, "1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", 3, true},
+		{"chunked, over it", message.Chunked, -1, "1\r\na\r\n3\r\nbcd\r\n0\r\n\r\n", 3, false},
+		{"until close, at the limit", message.UntilClose, -1, "abc", 3, true},
+		{"until close, over it", message.UntilClose, -1, "abcd", 3, false},
 	} {
 		b, _ := newTestBody(tt.kind, tt.length, tt.in)
 		if _, err := b.appendAll(nil, tt.limit); tt.ok && err != nil || !tt.ok && err != ErrBodyTooLarge {
@@ -156,7 +156,7 @@ func TestBufferedBodyInASmallBuffer(t *testing.T) {
 		{"chunk line that does not", "0;" + strings.Repeat("x", 100) + "\r\n\r\n", 64, true},
 	} {
 		r := bufio.NewReaderSize(strings.NewReader(tt.in), tt.size)
-		b := bodyOn(r, http1.Chunked, -1, nil)
+		b := bodyOn(r, message.Chunked, -1, nil)
 		_, err := io.ReadAll(&b)
 		if small := errors.As(err, new(*ErrSmallBuffer)) && errors.As(err, new(ErrBrokenChunk)); small != tt.small || !small && err != nil {
 			t.Errorf("%s: %v", tt.name, err)

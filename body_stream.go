@@ -14,8 +14,8 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamWriter writes a body to w. The data is sent when w's buffer is full and when the StreamWriter calls w.Flush.
-// If a write to w fails, nobody reads the body any more, and the StreamWriter must return.
+// StreamWriter writes a body to w. The data is sent when w's buffer is full and when the StreamWriter calls w.Flush. If
+// a write to w fails, the StreamWriter must return.
 type StreamWriter func(w *bufio.Writer)
 
 // BodyWriterTo is a body stream that can be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports
@@ -40,8 +40,8 @@ func (b *body) IsBodyStream() bool {
 	return b.stream != nil || b.source != nil || b.writer != nil
 }
 
-// BodyStream returns the body as a stream. If the body is not a stream, the result is nil. The stream is closed by
-// CloseBodyStream, and also when the body is replaced, reset or released.
+// BodyStream returns the body as a stream. If the body is not a stream, the result is nil. CloseBodyStream closes the
+// stream. Replacing, resetting or releasing the body closes the stream too.
 //
 // If the body is a StreamWriter, BodyStream starts the StreamWriter on a separate goroutine.
 func (b *body) BodyStream() io.Reader {
@@ -55,7 +55,7 @@ func (b *body) BodyStream() io.Reader {
 	return b.stream
 }
 
-// CloseBodyStream closes the body if it is a stream. The body is empty afterwards.
+// CloseBodyStream closes the body if it is a stream. After CloseBodyStream, the body is empty.
 func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
 
 // setStream makes r the body. A negative size means an unknown size. r may wrap a body that is still on its
@@ -115,8 +115,8 @@ func (b *body) dropStream(cause error) (err error) {
 	return nil
 }
 
-// BodyWriteTo writes the body to w. If the body is a stream, BodyWriteTo consumes and closes it. The stream that holds
-// a request's form is an exception: BodyWriteTo can write a form several times.
+// BodyWriteTo writes the body to w. If the body is a stream, BodyWriteTo consumes and closes the stream. Only a stream
+// that holds a request's form can be written several times.
 func (b *body) BodyWriteTo(w io.Writer) error {
 	if s, ok := b.stream.(*writtenStream); ok && s.repeats && s.pipe == nil {
 		return copyStream(w, s, b.size)

@@ -14,8 +14,9 @@ var (
 )
 
 // ParseByteRange parses the value of a Range header with a single range, such as "bytes=0-99", "bytes=100-" or
-// "bytes=-100" (RFC 9110 §14.1.2). contentLength is the size of the content in bytes. It returns the first and
-// the last position, both within the content. A range that contains no byte of the content is an error.
+// "bytes=-100" (RFC 9110 §14.1.2). contentLength is the size of the content in bytes. ParseByteRange returns the
+// positions of the first and the last requested byte within the content. A range that contains no byte of the content
+// is an error.
 func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
 	unit, spec := ascii.Cut(byteRange, '=')
 	if !ascii.EqualFold(unit, "bytes") || len(unit) == len(byteRange) {

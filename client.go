@@ -19,8 +19,8 @@ import (
 //	func(next Doer) Doer
 //
 // DoContext sends req and reads the response into resp. resp may be nil if the caller does not need the response.
-// DoContext must return promptly once ctx is done. Unless the response body is a stream, DoContext must not keep req
-// or resp after it has returned. Several goroutines may call DoContext at once, each with its own request.
+// DoContext must return promptly once ctx is done. Unless the response body is a stream, DoContext must not use req or
+// resp after returning. Several goroutines may call DoContext at once, each with its own request.
 type Doer interface {
 	// DoContext sends req and reads the response into resp.
 	DoContext(ctx context.Context, req *Request, resp *Response) error
@@ -73,16 +73,15 @@ type Client struct {
 	// error that wraps ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
 	// use. See [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
-	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means
-	// DefaultMaxConnsPerHost. When the limit is reached, calls that need another connection fail or wait; see
-	// MaxConnWaitTimeout.
+	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means DefaultMaxConnsPerHost.
+	// When the limit is reached, calls that need a new connection fail or wait; see MaxConnWaitTimeout.
 	MaxConnsPerHost int
 
 	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost. A
@@ -117,8 +116,9 @@ type Client struct {
 	// WriteTimeout if that is shorter. With a negative value, only the call's deadline applies.
 	TLSHandshakeTimeout time.Duration
 
-	// ExpectContinueTimeout is how long the client waits for a 100 response before it sends the body of a request with
-	// Expect: 100-continue. Zero means one second. A negative value means that the body is sent without waiting.
+	// ExpectContinueTimeout limits the wait for a 100 response to a request with Expect: 100-continue. After the wait,
+	// the client sends the request body. Zero means one second. A negative value means that the body is sent without
+	// waiting.
 	ExpectContinueTimeout time.Duration
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
@@ -134,8 +134,8 @@ type Client struct {
 	// ErrBodyTooLarge. The limit does not apply to streamed bodies.
 	MaxResponseBodySize int
 
-	// StreamResponseBody makes calls return as soon as the response headers have arrived. The response body is then a
-	// stream, which you must close. See [HostClient.StreamResponseBody].
+	// StreamResponseBody makes calls return as soon as the response headers have arrived. With StreamResponseBody, the
+	// response body is a stream, which you must close. See [HostClient.StreamResponseBody].
 	StreamResponseBody bool
 
 	// OnInterim is called with each interim response (1xx), such as 103 (Early Hints), but not with 101. resp is valid
@@ -148,7 +148,7 @@ type Client struct {
 	MaxIdemponentCallAttempts int
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
-	// once, and only if that is safe. See [HostClient.RetryIfErr].
+	// once, and only if a retry is safe. See [HostClient.RetryIfErr].
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIf decides whether a failed request is sent again. The function does not get the error.
@@ -156,15 +156,15 @@ type Client struct {
 	// Deprecated: use RetryIfErr.
 	RetryIf RetryIfFunc
 
-	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function also gets
-	// the server's address. Use RetryIfErr instead.
+	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function gets the
+	// server's address. New code should use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
-	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
-	// errors are of type *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. Without
-	// DetailedErrors, errors that fasthttp programs compare with ==, such as ErrTimeout, are returned unwrapped.
-	// Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of a *ClosedError.
+	// before the response begins, the error is a *ClosedError. Most other errors are of type *CallError. For example, a
+	// timeout returns a *CallError that wraps ErrTimeout. Without DetailedErrors, errors that fasthttp programs compare
+	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead
+	// of a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
@@ -178,8 +178,8 @@ type Client struct {
 	// that redirects are not followed: the call returns the redirect response itself. See [Client.DoRedirects].
 	MaxRedirects int
 
-	// AllowRedirectToPlain allows redirects from https to http, where anybody on the network path can read and
-	// change the traffic. By default such a redirect fails with ErrRedirectToPlain.
+	// AllowRedirectToPlain allows redirects from https to http, where anybody on the network path can read and change
+	// the traffic. By default, a redirect from https to http fails with ErrRedirectToPlain.
 	AllowRedirectToPlain bool
 
 	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.

@@ -12,11 +12,12 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // clientBody tracks where the body of the response being read ends.
 type clientBody struct {
-	kind     http1.BodyKind
+	kind     message.BodyKind
 	left     int64 // of a Fixed body
 	chunks   http1.ChunkReader
 	trailers *field.List // where the trailers go
@@ -26,11 +27,11 @@ type clientBody struct {
 // done reports whether the body was read to its end.
 func (b *clientBody) done() bool {
 	switch b.kind {
-	case http1.Fixed:
+	case message.Fixed:
 		return b.left == 0
-	case http1.Chunked:
+	case message.Chunked:
 		return b.chunks.Done()
-	case http1.UntilClose:
+	case message.UntilClose:
 		return b.ended
 	}
 	return true
@@ -38,7 +39,7 @@ func (b *clientBody) done() bool {
 
 // announced returns how many bytes are certain to come.
 func (b *clientBody) announced() uint64 {
-	if b.kind == http1.Chunked {
+	if b.kind == message.Chunked {
 		return b.chunks.Left()
 	}
 	return 0
@@ -65,13 +66,13 @@ func (cc *ClientConn) decode() (data []byte, err error) {
 	b, raw := &cc.body, cc.unread()
 	n := len(raw)
 	switch b.kind {
-	case http1.Fixed:
+	case message.Fixed:
 		n = int(min(b.left, int64(n)))
 		b.left -= int64(n)
 		data = raw[:n]
-	case http1.UntilClose:
+	case message.UntilClose:
 		data = raw
-	case http1.Chunked:
+	case message.Chunked:
 		if data, n, err = b.chunks.Next(raw, &trailerLimits, b.trailers); err != nil {
 			cc.broken = true
 			return nil, brokenChunk(err)
@@ -89,12 +90,12 @@ func (cc *ClientConn) fillBody() error {
 	switch {
 	case err == nil:
 		return nil
-	case err == io.EOF && cc.body.kind == http1.UntilClose:
+	case err == io.EOF && cc.body.kind == message.UntilClose:
 		if err = cc.cutShort(); err == nil {
 			cc.body.ended = true
 			return nil
 		}
-	case err == io.EOF && cc.body.kind == http1.Chunked && cc.body.chunks.Left() == 0:
+	case err == io.EOF && cc.body.kind == message.Chunked && cc.body.chunks.Left() == 0:
 		return ErrBrokenChunk{io.ErrUnexpectedEOF}
 	}
 	return bodyBroken(err)
@@ -172,7 +173,7 @@ func (s *clientStream) Read(p []byte) (int, error) {
 
 func (s *clientStream) read(p []byte) (int, error) {
 	cc := s.cc
-	if b := &cc.body; b.kind == http1.Fixed && b.left > 0 && cc.r == len(cc.buf) && len(s.rest) == 0 {
+	if b := &cc.body; b.kind == message.Fixed && b.left > 0 && cc.r == len(cc.buf) && len(s.rest) == 0 {
 		n, err := cc.read(p[:min(int64(len(p)), b.left)])
 		b.left -= int64(n)
 		return n, bodyBroken(err)
@@ -260,7 +261,7 @@ func (cc *ClientConn) drain() bool {
 	switch {
 	case b.done():
 		return true
-	case cc.broken || b.kind == http1.UntilClose || b.kind == http1.Fixed && b.left > maxCloseDrain:
+	case cc.broken || b.kind == message.UntilClose || b.kind == message.Fixed && b.left > maxCloseDrain:
 		return false
 	}
 	at := time.Now().Add(maxStreamWait)

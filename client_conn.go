@@ -12,7 +12,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/dial"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -495,4 +495,4 @@ func (cc *ClientConn) read(p []byte) (int, error) {
 func (cc *ClientConn) unread() []byte { return cc.buf[cc.r:] }
 
 // mayFollow reports whether a response head allows another response to follow on the connection.
-func mayFollow(head *http1.Head) bool { return head.Flags&http1.LongConnection != 0 }
+func mayFollow(head *message.Head) bool { return head.Flags&message.LongConnection != 0 }

@@ -167,13 +167,13 @@ func DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return defaultClient.DoContext(ctx, req, resp)
 }
 
-// DoTimeout sends req with a Client that the whole process shares. If the call takes longer than timeout, it fails with
+// DoTimeout sends req with a Client that the whole process shares. A call that takes longer than timeout fails with
 // ErrTimeout.
 func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return defaultClient.DoTimeout(req, resp, timeout)
 }
 
-// DoDeadline sends req with a Client that the whole process shares. If the call has not ended by the deadline, it fails
+// DoDeadline sends req with a Client that the whole process shares. A call that has not ended by the deadline fails
 // with ErrTimeout. The zero time means no deadline.
 func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return defaultClient.DoDeadline(req, resp, deadline)
@@ -185,8 +185,8 @@ func DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return defaultClient.DoRedirects(req, resp, maxRedirectsCount)
 }
 
-// Get sends a GET request to url with a Client that the whole process shares, and returns the status code and the
-// body. See [Client.Get].
+// Get sends a GET request to url and returns the status code and the body. Get uses a Client that the whole process
+// shares. See [Client.Get].
 func Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return defaultClient.Get(dst, url)
 }

@@ -18,11 +18,11 @@ import (
 //
 // Requests go to Addr, even if the request's URI has another host. The Host header contains the URI's host.
 //
-// If a function in a field of the HostClient panics or calls runtime.Goexit, the connection is closed and the call
-// panics too. The client can run Dial and some other functions on a separate goroutine, so that a slow function cannot
-// delay the end of a call. If a function panics on a separate goroutine, the call panics too, unless the call has
-// already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls return an
-// *ErrBodyStreamWritePanic.
+// If a function in a field of the HostClient panics or calls runtime.Goexit, the client closes the connection, and the
+// call panics too. The client can run Dial and some other functions on a separate goroutine. A slow function on a
+// separate goroutine cannot delay the end of a call. If a function panics on a separate goroutine, the call panics too,
+// unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls
+// return an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
@@ -40,7 +40,7 @@ type HostClient struct {
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
 	// is empty, the host in the address becomes the clone's ServerName. Do not change the configuration after its first
-	// use, because the client can resume TLS sessions that were established with it.
+	// use, because the client can resume earlier TLS sessions.
 	//
 	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
 	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
@@ -58,18 +58,18 @@ type HostClient struct {
 	// over DialTimeout, which takes precedence over Dial. If DialContext, DialTimeout and Dial are all nil, the client
 	// uses a TCPDialer that the whole process shares.
 	//
-	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled,
-	// and the call returns even if DialContext is still running. If another connection becomes idle first, the call
-	// uses the idle connection, and the new connection is kept for a later call.
+	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled.
+	// The call returns even if DialContext is still running. If another connection becomes idle first, the call uses
+	// the idle connection. The client keeps the new connection for a later call.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTimeout opens connections. The function's timeout argument is the time left for the call, or
 	// DefaultDialTimeout if the call has no deadline.
 	//
-	// With DialTimeout or Dial, Addr can also be empty or the path of a socket. Both functions get Addr unchanged,
-	// without a default port. If IsTLS is set, the function may return a connection that already uses TLS. The client
-	// recognizes such a connection by its method Handshake() error. In that case, the function must verify the
-	// certificate itself.
+	// With DialTimeout or Dial, Addr can also be empty or the path of a socket. DialTimeout and Dial get Addr
+	// unchanged, without a default port. If IsTLS is set, the function may return a connection that already uses TLS.
+	// The client recognizes a TLS connection by its method Handshake() error. A function that returns a TLS connection
+	// must verify the certificate itself.
 	DialTimeout DialFuncWithTimeout
 
 	// Dial opens connections. The function has no timeout argument. If the call times out while Dial is running, the
@@ -85,12 +85,12 @@ type HostClient struct {
 	// for the schemes of proxies. target contains only a scheme, "http" or "https", and a host with a port. The usual
 	// value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
-	// Proxy is called when a connection is opened, not when an open connection is reused. Other calls can reuse the
-	// connection later. ctx carries the context values of the call that needs the connection, and is done when that
-	// call ends. Proxy must be safe for concurrent use.
+	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
+	// connection that was opened for another call. ctx carries the context values of the call that needs the
+	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
 	//
-	// If Proxy is set, DialContext connects to the proxy, and DialTimeout and Dial are not used. TLSConfig, without its
-	// ServerName, also applies to https proxies.
+	// If Proxy is set, DialContext connects to the proxy, and DialTimeout and Dial are not used. The client uses
+	// TLSConfig for https proxies too, but without the ServerName.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Protocols is the set of protocols to use. Nil means the protocols that this version of the module
@@ -98,13 +98,13 @@ type HostClient struct {
 	// error that wraps ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
 	// MaxConns limits the open connections. Zero or a negative value means DefaultMaxConnsPerHost. When the limit is
-	// reached, calls that need another connection fail or wait; see MaxConnWaitTimeout. With HTTP/1, MaxConns also
-	// limits the calls in flight, because an HTTP/1 connection carries one call at a time. With HTTP/2, MaxConns does
-	// not limit the calls in flight.
+	// reached, calls that need a new connection fail or wait; see MaxConnWaitTimeout. With HTTP/1, MaxConns also limits
+	// the calls in flight, because an HTTP/1 connection carries one call at a time. With HTTP/2, MaxConns does not
+	// limit the calls in flight.
 	MaxConns int
 
 	// MaxIdleConns limits the idle connections that are kept. Zero means MaxConns. A negative value means that no idle
@@ -115,8 +115,8 @@ type HostClient struct {
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is the maximum age of a connection. Zero or a negative value means no limit. A connection that
-	// exceeds this age carries one last call, whose request is sent with Connection: close (RFC 9112 §9.6).
+	// MaxConnDuration is the maximum age of a connection. Zero or a negative value means no limit. When a connection
+	// exceeds its maximum age, the next request on this connection is sent with Connection: close (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
 	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConns connections are in use. Zero means
@@ -142,9 +142,9 @@ type HostClient struct {
 	// longer, the call fails with ErrTLSHandshakeTimeout.
 	TLSHandshakeTimeout time.Duration
 
-	// ExpectContinueTimeout is how long the client waits for a 100 response before it sends the body of a request with
-	// Expect: 100-continue (RFC 9110 §10.1.1). Zero means one second. A negative value means that the body is sent
-	// without waiting.
+	// ExpectContinueTimeout limits the wait for a 100 response to a request with Expect: 100-continue (RFC 9110
+	// §10.1.1). After the wait, the client sends the request body. Zero means one second. A negative value means that
+	// the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
@@ -168,9 +168,9 @@ type HostClient struct {
 	// ErrBodyTooLarge. The limit does not apply to streamed bodies.
 	MaxResponseBodySize int
 
-	// StreamResponseBody makes calls return as soon as the response headers have arrived. The response body is then a
-	// stream; see [Response.BodyStream]. The connection stays in use until the stream is read to its end or closed with
-	// CloseBodyStream. [Response.StreamBody] does the same for a single call.
+	// StreamResponseBody makes calls return as soon as the response headers have arrived. With StreamResponseBody, the
+	// response body is a stream; see [Response.BodyStream]. The connection stays in use until the stream is read to its
+	// end or closed with CloseBodyStream. [Response.StreamBody] does the same for a single call.
 	StreamResponseBody bool
 
 	// OnInterim is called with each interim response (1xx), such as 103 (Early Hints), but not with 101. resp is valid
@@ -188,21 +188,21 @@ type HostClient struct {
 	RetryIf RetryIfFunc
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
-	// once. The retry requires that SafeToRetry returns true and that a reused connection was closed before the
-	// response began.
+	// once, and only if SafeToRetry returns true. Such a retry also requires that a reused connection was closed before
+	// the response began.
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIfErrUpstream decides whether a failed request is sent again. The function also gets the server's address.
-	// RetryIfErrUpstream takes precedence over RetryIfErr.
+	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function gets the
+	// server's address. RetryIfErrUpstream takes precedence over RetryIfErr.
 	//
 	// Deprecated: use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
-	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
-	// errors are of type *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. Without
-	// DetailedErrors, errors that fasthttp programs compare with ==, such as ErrTimeout, are returned unwrapped.
-	// Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of a *ClosedError.
+	// before the response begins, the error is a *ClosedError. Most other errors are of type *CallError. For example, a
+	// timeout returns a *CallError that wraps ErrTimeout. Without DetailedErrors, errors that fasthttp programs compare
+	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead
+	// of a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
@@ -211,8 +211,9 @@ type HostClient struct {
 	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes ResponseHeader.All and the other iterators over response headers yield
-	// names as they were received. This setting does not affect requests; see [RequestHeader.DisableNormalizing].
+	// DisableHeaderNamesNormalizing makes iterators over response headers, such as ResponseHeader.All, yield names as
+	// they were received. DisableHeaderNamesNormalizing does not affect requests; see
+	// [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
 	// SecureErrorLogMessage has no effect.
@@ -258,18 +259,19 @@ func (c *HostClient) init() error {
 // Do sends req and reads the response into resp, which may be nil if you do not need the response. Do does not follow
 // redirects; see DoRedirects. The call's time limits are req.SetTimeout, ReadTimeout and WriteTimeout.
 //
-// After Do has returned, resp and its bytes belong to the caller. You may send req again. If its body is a stream, set
-// the body again first, because Do has consumed the stream. After an error, the contents of resp are undefined.
+// After Do has returned, resp and its bytes belong to the caller. You may send req again. If the request body is a
+// stream, set the body again first, because Do consumes the stream. After an error, the contents of resp are undefined.
 //
-// If the request body is a stream or larger than 64 KiB, Do reads the response while it is still sending the body. If
-// the response status is 300 or above, or if the response is complete before the body is sent, Do stops sending the
-// body. For a request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it sends the body.
+// If the request body is a stream or larger than 64 KiB, Do sends the body and reads the response at the same time. Do
+// stops sending the request body if the response status is 300 or above. Do also stops sending the request body if the
+// whole response has arrived. For a request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it
+// sends the body.
 //
 // After a 101 response, or a 2xx response to CONNECT, the connection is closed by default. If the response body is a
-// stream (see StreamResponseBody), [Response.BodyStream] returns the connection as an io.ReadWriteCloser, which the
-// caller must close. The call's context and deadline do not close this connection. Do not convert the
-// io.ReadWriteCloser to a net.Conn: with HTTP/2, the io.ReadWriteCloser is one stream of a shared connection (RFC
-// 8441).
+// stream (see StreamResponseBody), [Response.BodyStream] returns the connection as an io.ReadWriteCloser. The caller
+// must close the io.ReadWriteCloser. The call's context and deadline do not close an upgraded connection. Do not
+// convert the io.ReadWriteCloser to a net.Conn: with HTTP/2, the io.ReadWriteCloser is one stream of a shared
+// connection (RFC 8441).
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }

@@ -3,6 +3,7 @@ package gallop
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,12 +28,11 @@ type BalancingClient interface {
 type LBStrategy int
 
 const (
-	// LBLeastLoaded chooses the client with the fewest calls in flight relative to its weight. Clients with equal
-	// load take turns, as with LBRoundRobin.
+	// LBLeastLoaded chooses the client with the fewest calls in flight relative to its weight. LBLeastLoaded uses
+	// clients with equal load in turn.
 	LBLeastLoaded LBStrategy = iota
 
-	// LBRoundRobin lets the clients take turns. A client of weight 2 gets twice as many turns as one of weight 1,
-	// spread evenly.
+	// LBRoundRobin uses the clients in turn. A client of weight 2 gets twice as many requests as a client of weight 1.
 	LBRoundRobin
 )
 
@@ -40,9 +40,9 @@ const (
 // sends a request twice.
 //
 // A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as additional
-// calls in flight. The penalty is 4 after the first failure, and at most 256. With LBRoundRobin, the client's share
-// of requests is divided by the penalty plus one. The penalty halves every second, and ends after at most ten seconds
-// without a failure. If all clients fail equally often, all of them still get requests.
+// calls in flight. The penalty is 4 after the first failure, and at most 256. With LBRoundRobin, the client's share of
+// requests is divided by the penalty plus one. The penalty halves every second, and ends after at most ten seconds
+// without a failure. If all clients fail equally often, all clients still get requests.
 //
 // The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
 // call, and do not copy an LBClient.
@@ -52,14 +52,14 @@ type LBClient struct {
 	// Clients is the initial set of clients. AddClient and RemoveClients change the set later.
 	Clients []BalancingClient
 
-	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is nil, a
-	// request counts as successful if err is nil. In HealthCheck, req.Context() returns the call's context.
+	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is nil, every
+	// request without an error counts as successful. In HealthCheck, req.Context() returns the call's context.
 	//
 	// If the caller of DoContext has cancelled the request, HealthCheck is not called.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
-	// Timeout limits every call to Do. Timeout limits a call to DoContext only if the context has no deadline and the
-	// chosen client has no DoContext method. Zero or a negative value means DefaultLBClientTimeout.
+	// Timeout limits every call to Do. In DoContext, Timeout applies to clients without a DoContext method. If the
+	// context has a deadline, the deadline replaces Timeout. Zero or a negative value means DefaultLBClientTimeout.
 	Timeout time.Duration
 
 	// Strategy is the rule by which a client is chosen. The default is LBLeastLoaded.
@@ -74,20 +74,20 @@ type LBClient struct {
 	turn    sync.Mutex // held to choose one
 }
 
-// Do chooses a client and sends req through it. If the call takes longer than Timeout, it fails.
+// Do chooses a client and sends req through it. A call that takes longer than Timeout fails.
 func (lb *LBClient) Do(req *Request, resp *Response) error {
 	return lb.DoTimeout(req, resp, lb.timeout())
 }
 
-// DoTimeout chooses a client and sends req through it. If the call takes longer than timeout, it fails. See
+// DoTimeout chooses a client and sends req through it. A call that takes longer than timeout fails. See
 // [LBClient.DoDeadline].
 func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline chooses a client and sends req through it. If the call has not ended by the deadline, it fails. The zero
-// time means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already
-// passed, the error is ErrTimeout and no client is called.
+// DoDeadline chooses a client and sends req through it. A call that has not ended by the deadline fails. The zero time
+// means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already passed,
+// the error is ErrTimeout and no client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
@@ -105,8 +105,8 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 }
 
 // DoContext chooses a client and sends req through it. When ctx is done, the call is cancelled. If the chosen client
-// has no DoContext method, the call's time limit is the deadline of ctx, or Timeout if ctx has no deadline. If there
-// are no clients, the error is ErrNoAvailableClients.
+// has no DoContext method, its DoDeadline method gets the deadline of ctx. If ctx has no deadline, Timeout limits the
+// call to DoDeadline. If there are no clients, the error is ErrNoAvailableClients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx.Err() != nil {
 		return describe(req, "http", inPhase(endedBy(ctx), phaseConn, ""))
@@ -134,8 +134,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	return err
 }
 
-// PendingRequests returns the number of calls in flight through lb. Because an LBClient has this method, it can
-// itself be a client of another LBClient.
+// PendingRequests returns the number of calls in flight through lb. The PendingRequests method lets an LBClient be a
+// client of another LBClient.
 func (lb *LBClient) PendingRequests() int {
 	n := 0
 	for _, m := range lb.all() {
@@ -222,4 +222,126 @@ func (lb *LBClient) isHealthy(ctx context.Context, req *Request, resp *Response,
 		req.ctx = ctx
 	}
 	return lb.HealthCheck(req, resp, err)
+}
+
+// How failures of a client count: the first by lbPenalty, each further one doubles
+// what there is and adds as much again, up to maxLBPenalty; half is forgotten every
+// lbHalfLife, and what is below minLBPenalty at once.
+const (
+	lbPenalty    = 4
+	maxLBPenalty = 256
+	minLBPenalty = 0.25
+	lbHalfLife   = time.Second
+)
+
+// lbMember is a client of an LBClient.
+type lbMember struct {
+	client   BalancingClient
+	weight   float64 // ≥ 1
+	running  atomic.Int64
+	failures atomic.Pointer[lbFailures] // nil for none
+
+	load, share, credit float64 // guarded by LBClient.turn
+}
+
+// lbFailures is the penalty that a member had at some time.
+type lbFailures struct {
+	penalty float64
+	at      time.Time
+}
+
+// failed raises the penalty of the member.
+func (m *lbMember) failed(now time.Time) {
+	for {
+		old := m.failures.Load()
+		penalty := 0.0
+		if old != nil {
+			penalty = old.left(now)
+		}
+		failures := &lbFailures{min(2*penalty+lbPenalty, maxLBPenalty), now}
+		if m.failures.CompareAndSwap(old, failures) {
+			return
+		}
+	}
+}
+
+// end ends a request. If the client, or HealthCheck, did not return, it panicked, which is a failure.
+func (m *lbMember) end(returned *bool) {
+	m.running.Add(-1)
+	if !*returned {
+		m.failed(time.Now())
+	}
+}
+
+// penalty returns what is left of the penalty. Without one it is cheap.
+func (m *lbMember) penalty() float64 {
+	f := m.failures.Load()
+	if f == nil {
+		return 0
+	}
+	left := f.left(time.Now())
+	if left < minLBPenalty {
+		m.failures.CompareAndSwap(f, nil)
+		return 0
+	}
+	return left
+}
+
+func (f *lbFailures) left(now time.Time) float64 {
+	return f.penalty * math.Exp2(-float64(now.Sub(f.at))/float64(lbHalfLife))
+}
+
+// choose returns the member that gets the next request, with that request counted, nil
+// if there are none.
+func (lb *LBClient) choose() *lbMember {
+	members := lb.all()
+	lb.turn.Lock()
+	defer lb.turn.Unlock()
+	var lowest float64
+	if lb.Strategy == LBLeastLoaded {
+		lowest = weighLBLoads(members)
+	}
+	m := takeLBTurn(members, lowest)
+	if m != nil {
+		m.running.Add(1)
+	}
+	return m
+}
+
+// weighLBLoads sets the load of each member, and returns the lowest. A penalty counts as
+// that many requests that never end.
+func weighLBLoads(members []*lbMember) float64 {
+	lowest := math.Inf(1)
+	for _, m := range members {
+		// A request that has just been given away may not be pending yet.
+		pending := max(int64(m.client.PendingRequests()), m.running.Load())
+		m.load = float64(pending)/m.weight + m.penalty()
+		lowest = min(lowest, m.load)
+	}
+	return lowest
+}
+
+// takeLBTurn returns whose turn it is among those with that load, which without loads is
+// everybody: of one request each gets its share as credit, and who has most credit goes
+// and pays for the whole of it. That mixes them as evenly as can be.
+func takeLBTurn(members []*lbMember, load float64) (richest *lbMember) {
+	total := 0.0
+	for _, m := range members {
+		if m.share = 0; m.load == load {
+			m.share = m.weight / (1 + m.penalty())
+		}
+		total += m.share
+	}
+	for _, m := range members {
+		if m.share == 0 {
+			continue
+		}
+		if m.credit += m.share / total; richest == nil || m.credit > richest.credit {
+			richest = m
+		}
+	}
+	if richest != nil {
+		richest.credit--
+	}
+	return richest
 }

@@ -13,34 +13,34 @@ import (
 const DefaultMaxPendingRequests = 1024
 
 // PipelineClient sends requests to one host without waiting for earlier responses. A PipelineClient uses few
-// connections, on which responses arrive in the order of the requests (RFC 9112 §9.3.2). Use a PipelineClient for
-// many small requests to a nearby server. For other requests, use a HostClient: in a pipeline, a slow response delays
-// all later responses on its connection. A PipelineClient always uses HTTP/1.1.
+// connections, on which responses arrive in the order of the requests (RFC 9112 §9.3.2). Use a PipelineClient for many
+// small requests to a nearby server. In a pipeline, a slow response delays all later responses on its connection. For
+// requests with slow responses, use a HostClient. A PipelineClient always uses HTTP/1.1.
 //
-// Bodies are kept in memory: if a request body is a stream, the client reads the whole stream before it sends the
-// request. After a request that is not idempotent, later requests wait until that request's response has arrived; see
+// Bodies are kept in memory. If a request body is a stream, the client reads the whole stream before it sends the
+// request. A request that is not idempotent delays later requests until its response has arrived; see
 // PipelineNonIdempotent. CONNECT and upgrade requests are refused.
 //
-// When a connection closes, the calls that are waiting for its responses fail with a *ClosedError. Unless
-// DetailedErrors is set, the first of these calls fails with io.EOF instead. In two cases, a call is retried over
-// another connection instead of failing:
+// When a connection closes, calls that wait for a response on this connection fail with a *ClosedError. Unless
+// DetailedErrors is set, the first waiting call fails with io.EOF instead. In two cases, a closed connection makes the
+// client retry a call over another connection:
 //
-//   - A call is always retried if its request was not sent, or if an earlier response announced that the connection
-//     would be closed. In both cases, the server cannot have acted on the request.
-//   - If the connection had already delivered responses, a call is retried once if its request is idempotent (RFC
-//     9110 §9.2.2) or has an Idempotency-Key.
+//   - A call is always retried if the server cannot have acted on its request. For example, the request was not sent,
+//     or an earlier response announced that the connection would be closed.
+//   - If the connection had delivered a response before, an idempotent request (RFC 9110 §9.2.2) is retried once. A
+//     request with an Idempotency-Key counts as idempotent.
 //
 // If a dial fails, the calls that wait for the new connection move to another open connection. If no open connection
-// can take a call, that call fails with the dial's error. An unreachable host is dialed at most ten times a second.
+// has room for a call, the call fails with the dial's error. An unreachable host is dialed at most ten times a second.
 // Between dials, calls that need a new connection fail at once with the last dial's error.
 //
-// A call that has timed out is never retried. If the response to a timed-out call is the next one due on its
-// connection, the client waits up to one more second for the response and discards it. If the response does not arrive
-// within that second, the client closes the connection.
+// A call that has timed out is never retried. If the next response on a connection belongs to a timed-out call, the
+// client waits up to one second and discards the response. If the response does not arrive within one second, the
+// client closes the connection.
 //
-// Each connection has two goroutines, one for writing and one for reading. Both goroutines end when the connection
-// breaks or has been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on one of
-// these goroutines, all calls on that connection return a *PanicError.
+// Each connection has two goroutines, one for writing and one for reading. The goroutines of a connection end when the
+// connection breaks or has been idle for MaxIdleConnDuration. If a function of the PipelineClient panics on a
+// connection's goroutine, all calls on the connection return a *PanicError.
 //
 // Addr must be set. The zero value of every other field is a safe default. All methods may be called
 // concurrently. Do not change fields after the first call, and do not copy a PipelineClient.
@@ -98,12 +98,12 @@ type PipelineClient struct {
 
 	// MaxPendingRequests limits the calls in flight on each connection. Zero or a negative value means
 	// DefaultMaxPendingRequests. The maximum is 1,048,576. When the limit is reached, a new call waits if it has a
-	// deadline or a context that can be cancelled. A call that has neither fails with ErrPipelineOverflow.
+	// deadline or a context that can be cancelled. A call without a deadline or cancellable context fails with
+	// ErrPipelineOverflow.
 	MaxPendingRequests int
 
 	// MaxBatchDelay is how long a request waits so that it can be written together with later requests. Zero or a
-	// negative value means no wait. Even without a wait, requests that arrive during a write are combined into the
-	// next write.
+	// negative value means no wait. Requests that arrive during a write are always combined into the next write.
 	MaxBatchDelay time.Duration
 
 	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
@@ -115,28 +115,28 @@ type PipelineClient struct {
 	WriteBufferSize int
 
 	// ReadTimeout limits the time for a response. The time starts when the response becomes the next one due on the
-	// connection, and ends when its last byte has been read. Zero or a negative value means no limit.
+	// connection, and ends with its last byte. Zero or a negative value means no limit.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time of each write to a connection. Zero or a negative value means no limit.
 	WriteTimeout time.Duration
 
 	// PipelineNonIdempotent lets the client send further requests while a request that is not idempotent is still
-	// waiting for its response. If the connection then breaks, you cannot know which of these requests the server has
-	// acted on.
+	// waiting for its response. If the connection breaks, you cannot know which requests in flight the server has acted
+	// on.
 	PipelineNonIdempotent bool
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. See
-	// [HostClient.DetailedErrors]. If the connection closes, the call that waits for the next response returns a
-	// *ClosedError. Without DetailedErrors, that call returns io.EOF, as in fasthttp.
+	// [HostClient.DetailedErrors]. When a connection closes, the first waiting call returns a *ClosedError. Without
+	// DetailedErrors, the first waiting call returns io.EOF, as in fasthttp.
 	DetailedErrors bool
 
 	// Trace contains functions that the client calls for events on its connections. Calls share connections, so
 	// WithClientTrace has no effect on a PipelineClient. The client calls the functions for lookups, dials and
 	// handshakes. GotConn is called for each new connection, and CallFailed for each failed call. WroteRequest is
 	// called for each write, which can contain several requests. GotFirstByte and GotInterim are called for responses.
-	// The client calls no other function of ClientTrace. While a function runs, all calls on the connection wait. If
-	// Trace is nil, connections are not traced.
+	// The client does not call GetConn, PutIdleConn or WroteHeaders. While a function runs, all calls on the connection
+	// wait. If Trace is nil, connections are not traced.
 	Trace *ClientTrace
 
 	// Logger has no effect.

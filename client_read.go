@@ -8,12 +8,13 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // answer says where the response to a call is stored, and how the request affects the way it is read.
 type answer struct {
 	resp    *Response
-	method  http1.Method
+	method  message.Method
 	close   bool // the request asks to close the connection after the response
 	upgrade bool // the request asks for another protocol
 	upload  *upload
@@ -80,9 +81,10 @@ func (cc *ClientConn) tookInterim(resp *Response) bool {
 
 // readHead reads a head. It may be called again after a timeout, and goes on.
 func (cc *ClientConn) readHead(h *ResponseHeader) error {
+	var parser http1.Parser
 	for seen := 0; ; {
 		if b := cc.unread(); len(b) > seen {
-			n, err := http1.ParseResponse(&h.head, b, &cc.set.head)
+			n, err := parser.ParseResponse(&h.head, b, &cc.set.head)
 			if err != nil {
 				h.Reset()
 				cc.broken = true
@@ -135,7 +137,7 @@ func (cc *ClientConn) readRest(a *answer) error {
 	}
 	method := a.method
 	if resp.SkipBody {
-		method = http1.HeadMethod
+		method = message.HeadMethod
 	}
 	if err := http1.FrameResponse(head, method); err != nil {
 		cc.broken = true
@@ -143,7 +145,7 @@ func (cc *ClientConn) readRest(a *answer) error {
 	}
 	resp.Header.detach()
 	cc.long = mayFollow(head) && !a.close && endsByItself(head.Status, a.method) &&
-		(!resp.SkipBody || a.method == http1.HeadMethod || !http1.MayHaveBody(head.Status, a.method) || head.Length == 0)
+		(!resp.SkipBody || a.method == message.HeadMethod || !message.MayHaveBody(head.Status, a.method) || head.Length == 0)
 	cc.body = clientBody{kind: head.Body, left: head.Length, trailers: &resp.Header.trailers}
 	if a.upload != nil {
 		a.upload.answered.Store(true)
@@ -155,7 +157,7 @@ func (cc *ClientConn) readRest(a *answer) error {
 		}
 		return cc.handOver(resp)
 	}
-	streams = streams && head.Body != http1.NoBody
+	streams = streams && head.Body != message.NoBody
 	if a.upload != nil && a.upload.unwanted(head, streams) {
 		cc.broken = true
 	}
@@ -168,7 +170,7 @@ func (cc *ClientConn) readRest(a *answer) error {
 		resp.late = &s.lateTrailers
 		return nil
 	}
-	if head.Body == http1.NoBody {
+	if head.Body == message.NoBody {
 		return nil
 	}
 	return cc.readWhole(resp)
@@ -176,12 +178,12 @@ func (cc *ClientConn) readRest(a *answer) error {
 
 // endsByItself reports whether the connection still speaks HTTP after a response with this status to a request
 // with this method.
-func endsByItself(status int, method http1.Method) bool {
-	return status != StatusSwitchingProtocols && !(method == http1.Connect && status < 300)
+func endsByItself(status int, method message.Method) bool {
+	return status != StatusSwitchingProtocols && !(method == message.Connect && status < 300)
 }
 
-func streamedSize(head *http1.Head) int {
-	if head.Body == http1.Fixed {
+func streamedSize(head *message.Head) int {
+	if head.Body == message.Fixed {
 		return streamSize(head.Length)
 	}
 	return -1
@@ -190,11 +192,11 @@ func streamedSize(head *http1.Head) int {
 // readWhole reads the body into memory, which grows with what comes and not with
 // what was announced.
 func (cc *ClientConn) readWhole(resp *Response) error {
-	if cc.body.kind == http1.Fixed && cc.body.left > cc.set.maxBody {
+	if cc.body.kind == message.Fixed && cc.body.left > cc.set.maxBody {
 		cc.broken = true
 		return ErrBodyTooLarge
 	}
-	if raw := cc.unread(); cc.body.kind == http1.Fixed && cc.body.left <= int64(len(raw)) {
+	if raw := cc.unread(); cc.body.kind == message.Fixed && cc.body.left <= int64(len(raw)) {
 		n := int(cc.body.left)
 		resp.body.buf = append(bufpool.Grow(resp.body.buf[:0], n), raw[:n]...)
 		cc.r, cc.body.left = cc.r+n, 0
@@ -227,7 +229,7 @@ func (cc *ClientConn) appendBody(dst []byte) ([]byte, error) {
 			return dst, ErrBodyTooLarge
 		}
 		dst = append(bufpool.Grow(dst, len(data)), data...)
-		if cc.body.kind == http1.Fixed && len(cc.unread()) == 0 {
+		if cc.body.kind == message.Fixed && len(cc.unread()) == 0 {
 			if dst, err = cc.appendDirect(dst); err != nil {
 				return dst, err
 			}

@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // RetryIfFunc reports whether a failed request is sent again.
@@ -215,8 +215,8 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 	return false, errors.As(err, &closed) && n == 1 && closed.Reused && (closed.NotProcessed() || isIdempotent(req))
 }
 
-// SafeToRetry reports whether req, which failed with err, can be sent again without the risk that the server acts on
-// the request twice. SafeToRetry returns true in two cases:
+// SafeToRetry reports whether req can be repeated safely after it has failed with err. SafeToRetry returns true in two
+// cases:
 //
 //   - The server cannot have acted on the request. Either there was no connection, or err has a NotProcessed method
 //     that returns true, such as [ClosedError.NotProcessed].
@@ -248,7 +248,7 @@ func notProcessed(err error) bool {
 // its method (RFC 9110 §9.2.2), or because it has a key by which the server can tell.
 func isIdempotent(req *Request) bool {
 	switch req.Header.methodID() {
-	case http1.Get, http1.HeadMethod, http1.Put, http1.Delete, http1.Options, http1.Trace:
+	case message.Get, message.HeadMethod, message.Put, message.Delete, message.Options, message.Trace:
 		return true
 	}
 	return req.Header.IsQuery() || len(req.Header.Peek("Idempotency-Key")) > 0

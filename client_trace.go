@@ -11,8 +11,8 @@ import (
 )
 
 // ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
-// call. Any function may be nil. The functions may run on any goroutine, and several of them may run concurrently.
-// While a function runs, the call waits.
+// call. Any function may be nil. The functions may run on any goroutine and may run concurrently. While a function
+// runs, the call waits.
 type ClientTrace struct {
 	// GetConn is called when the call starts to look for a connection to addr.
 	GetConn func(addr string)
@@ -63,7 +63,7 @@ type ClientTrace struct {
 
 type clientTraceKey struct{}
 
-// WithClientTrace returns a copy of ctx that carries trace. If you pass this copy to Client.DoContext or
+// WithClientTrace returns a copy of ctx that carries trace. If you pass the returned context to Client.DoContext or
 // HostClient.DoContext, the call invokes the functions in trace. trace replaces any trace that ctx already has. If
 // trace is nil, calls with the returned context are not traced.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {

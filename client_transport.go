@@ -15,8 +15,8 @@ type RoundTripper interface {
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
-// DefaultTransport makes attempts in the same way as a HostClient without a Transport. The package never reads
-// this variable, so changing it has no effect: set [HostClient.Transport] or [Client.Transport] instead.
+// DefaultTransport makes attempts in the same way as a HostClient without a Transport. Assigning to DefaultTransport
+// has no effect. Set [HostClient.Transport] or [Client.Transport] instead.
 var DefaultTransport RoundTripper = transport{}
 
 type transport struct{}
@@ -92,7 +92,7 @@ func (c *HostClient) AcquireReader(conn net.Conn) *bufio.Reader {
 	return bufio.NewReaderSize(conn, orDefault(c.ReadBufferSize, defaultClientBuffer))
 }
 
-// ReleaseReader takes back a reader from AcquireReader. Do not use br afterwards.
+// ReleaseReader releases a reader that AcquireReader returned. Do not use br after ReleaseReader.
 func (c *HostClient) ReleaseReader(br *bufio.Reader) { br.Reset(nil) }
 
 // AcquireWriter returns a buffered writer for conn, with a buffer of WriteBufferSize bytes.
@@ -100,5 +100,5 @@ func (c *HostClient) AcquireWriter(conn net.Conn) *bufio.Writer {
 	return bufio.NewWriterSize(conn, orDefault(c.WriteBufferSize, defaultClientBuffer))
 }
 
-// ReleaseWriter takes back a writer from AcquireWriter. Do not use bw afterwards.
+// ReleaseWriter releases a writer that AcquireWriter returned. Do not use bw after ReleaseWriter.
 func (c *HostClient) ReleaseWriter(bw *bufio.Writer) { bw.Reset(nil) }

@@ -15,6 +15,7 @@ import (
 	"github.com/gallop-http/gallop/internal/callback"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // upload writes the body of a request while the client waits for the response. So a server can refuse the
@@ -166,7 +167,7 @@ func (u *upload) writeStream(w *bufio.Writer) error {
 // unwanted reports whether the rest of the body stays unsent, now that the head of the response is known. That
 // is so if the server refuses the body. It is also so if the caller gets the request back while the response is
 // still read.
-func (u *upload) unwanted(head *http1.Head, streams bool) bool {
+func (u *upload) unwanted(head *message.Head, streams bool) bool {
 	return (streams && !u.duplex || head.Status >= 300) && !u.end()
 }
 

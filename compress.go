@@ -135,9 +135,9 @@ func writeEncoded(w io.Writer, p []byte, c coding.Coding, level int) (int, error
 // AppendGunzipBytes decompresses the gzip data src, appends the decompressed data to dst and returns the extended
 // slice. src may consist of several gzip members in a row (RFC 1952 §2.2).
 //
-// If the decompressed data has more than 32 MiB, the error is ErrDecompressedTooLarge. If the decompressed data has
-// more than 1 MiB and is more than 100 times as large as src, the error is ErrDecompressionRatio. After an error,
-// AppendGunzipBytes returns dst unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
+// If the decompressed data has more than 32 MiB, the error is ErrDecompressedTooLarge. If src grows to more than 100
+// times its size and to more than 1 MiB, the error is ErrDecompressionRatio. After an error, AppendGunzipBytes returns
+// dst unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
 func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Gzip), coding.Limits{})
 }

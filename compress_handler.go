@@ -26,9 +26,9 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // Every compressible response gets Vary: Accept-Encoding, even if the response is sent uncompressed. A 206 for
 // compressible content and every 304 get the Vary header too. When the handler compresses a response, it makes a strong
 // ETag weak and removes the Content-Length and Accept-Ranges headers. If the If-None-Match header of a request contains
-// the weak ETag, a 304 also has the weak ETag. The handler compresses a body stream while it is sent. A flush of the
-// body stream immediately sends all data written so far. The response to HEAD has the same headers as the response to
-// GET, except for Content-Length.
+// the weak ETag, a 304 also has the weak ETag. The handler compresses a body stream while the stream is sent. A flush
+// of the body stream immediately sends all data written so far. The response to HEAD has the same headers as the
+// response to GET, except for Content-Length.
 //
 // Do not compress a response that contains both a secret and text from the request. An attacker who sees the lengths of
 // compressed responses could guess the secret step by step (the BREACH attack). Set Cache-Control: no-transform on a

@@ -8,11 +8,11 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Cookie holds the name, the value and the attributes of a cookie that a server sets in a Set-Cookie header (RFC 6265).
+// Cookie holds the name, the value and the attributes of a cookie in a Set-Cookie header (RFC 6265).
 //
 // The zero value is an empty cookie, ready to use. Do not copy a Cookie; use CopyTo. Only one goroutine at a time may
-// use a Cookie. Its methods return slices that point into the cookie's memory. The slices are valid until the cookie is
-// changed or released.
+// use a Cookie. The methods of a Cookie return slices that point into the cookie's memory. A slice is valid until the
+// cookie is changed or released.
 //
 // Setters prevent injection, for example by a value such as "x; Domain=evil.example" or by a line break. A setter that
 // refuses its argument leaves the key, value or attribute empty. A cookie with an empty key is not written at all.
@@ -52,12 +52,12 @@ const (
 )
 
 var (
-	// CookieExpireDelete is an expiry time in the past, which makes a client delete the cookie. Do not change this
-	// variable.
+	// CookieExpireDelete is an expiry time in the past, which makes a client delete the cookie. Do not assign to
+	// CookieExpireDelete.
 	CookieExpireDelete = expiredLongAgo
 
-	// CookieExpireUnlimited is the zero time, which means that the cookie has no expiry time. Do not change this
-	// variable.
+	// CookieExpireUnlimited is the zero time, which means that the cookie has no expiry time. Do not assign to
+	// CookieExpireUnlimited.
 	CookieExpireUnlimited = time.Time{}
 
 	expiredLongAgo = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
@@ -162,7 +162,7 @@ func (c *Cookie) SetSameSite(mode CookieSameSite) {
 func (c *Cookie) Partitioned() bool { return c.partitioned }
 
 // SetPartitioned sets the Partitioned attribute. If partitioned is true, SetPartitioned also sets Secure and the path
-// "/", because browsers refuse a partitioned cookie without these two attributes.
+// "/", as browsers require for partitioned cookies.
 func (c *Cookie) SetPartitioned(partitioned bool) {
 	c.partitioned = partitioned
 	if partitioned {

@@ -21,16 +21,16 @@ import (
 //
 //   - A cookie without a Domain attribute is sent only to the host that set it. A cookie with a Domain attribute is
 //     sent to that domain and its subdomains. The jar refuses a Domain under which anybody can register a name, such as
-//     "co.uk". The jar knows these domains from the list in golang.org/x/net/publicsuffix.
+//     "co.uk". The list of such domains comes from golang.org/x/net/publicsuffix.
 //   - A Secure cookie is set and sent over https only, even for localhost. A response over http cannot replace
 //     a cookie that was set with Secure.
 //   - The jar enforces the rules for cookie names with the prefix __Secure- or __Host-.
 //   - Max-Age takes precedence over Expires. No cookie lives longer than 400 days.
-//   - The jar stores SameSite but ignores it when it chooses cookies. A client that loads no pages cannot know whether
-//     a request comes from a different site. The jar refuses SameSite=None without Secure.
+//   - The jar stores SameSite but ignores SameSite when it chooses cookies. A client that loads no pages cannot know
+//     whether a request comes from a different site. The jar refuses SameSite=None without Secure.
 //   - A cookie's name and value may have up to 4096 bytes in total.
 //   - The jar holds at most 180 cookies per registrable domain and 3000 in total. When a limit is exceeded, expired
-//     cookies are removed first, then the least recently used ones. Within a domain, cookies without Secure are
+//     cookies are removed first, then the least recently used cookies. Within a domain, cookies without Secure are
 //     removed before cookies with Secure.
 type CookieJar struct {
 	_ noCopy
@@ -127,8 +127,8 @@ func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	return cookies
 }
 
-// Len returns the number of stored cookies. This number can include expired cookies, because the jar removes the
-// expired cookies of a domain only when it next looks up that domain.
+// Len returns the number of stored cookies. The number can include expired cookies. The jar removes a domain's expired
+// cookies when the domain is next looked up.
 func (j *CookieJar) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RequestCtx holds a request and its response. It also implements context.Context for the request.
+// RequestCtx holds a request and its response. A RequestCtx also implements context.Context for the request.
 //
 // A RequestCtx belongs to the server. Do not copy a RequestCtx. After the handler has returned, do not use the
-// RequestCtx or any byte slice that one of its methods returned. You may keep strings that its methods returned.
-// Several goroutines may call the methods of context.Context at the same time. For any other method, concurrent calls
-// are allowed only if the method's comment says so.
+// RequestCtx or any byte slice that one of its methods returned. You may keep strings that the methods of a RequestCtx
+// returned. Several goroutines may call the methods of context.Context at the same time. For any other method,
+// concurrent calls are allowed only if the method's comment says so.
 type RequestCtx struct {
 	noCopy noCopy
 
@@ -164,11 +164,10 @@ func (ctx *RequestCtx) Parent() context.Context {
 }
 
 // Conn returns the request's connection. Use Conn to get facts about the connection, such as addresses and the TLS
-// state. Do not read from the returned connection, write to it or close it. If you need to read, write or close, call
-// HijackConn and use the connection that HijackConn returns. To set deadlines, call ctx.SetReadDeadline and
-// ctx.SetWriteDeadline. Over HTTP/2, Conn returns the same value for all requests on a connection. The methods Read,
-// Write, Close, SetDeadline, SetReadDeadline and SetWriteDeadline of this value fail with errors.ErrUnsupported. If the
-// request is not served by a Server, Conn returns nil.
+// state. Do not read from the returned connection, write to it or close it. To read, write or close, use the connection
+// that HijackConn returns. To set deadlines, call ctx.SetReadDeadline and ctx.SetWriteDeadline. Over HTTP/2, Conn
+// returns the same value for all requests on a connection. The returned value's methods that read, write, close or set
+// deadlines fail with errors.ErrUnsupported over HTTP/2. If the request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.conn != nil {
 		return ctx.conn.nc
@@ -263,7 +262,7 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 }
 
 // Logger returns a logger that adds a description of the request to each message. The messages go to Server.ErrorLog,
-// or to Server.Logger if ErrorLog is nil. Use the logger only as long as you may use ctx.
+// or to Server.Logger if ErrorLog is nil. Do not use the logger after the handler has returned.
 func (ctx *RequestCtx) Logger() Logger {
 	ctx.logFor.ctx = ctx
 	return &ctx.logFor
@@ -291,9 +290,9 @@ func (ctx *RequestCtx) String() string {
 	return fmt.Sprintf("#%016X - %v<->%v - %s %s", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.URI().FullURI())
 }
 
-// EarlyHints sends the Link headers of ctx.Response in a 103 response (RFC 8297), so that the client can load the
-// linked resources while the handler works. If the client uses HTTP/1.0 or ctx.Response has no Link header, EarlyHints
-// does nothing.
+// EarlyHints sends the Link headers of ctx.Response in a 103 response (RFC 8297). The client can then load the linked
+// resources while the handler works. If the client uses HTTP/1.0 or ctx.Response has no Link header, EarlyHints does
+// nothing.
 func (ctx *RequestCtx) EarlyHints() error {
 	if !ctx.Response.Header.head.Fields.Has(field.Link) {
 		return nil
@@ -302,8 +301,8 @@ func (ctx *RequestCtx) EarlyHints() error {
 }
 
 // WriteInterim sends an interim response (RFC 9110 §15.2) with the current headers of ctx.Response. The final response
-// also has these headers, unless the handler removes them. status must be 100 or in the range 102 to 199. If the client
-// uses HTTP/1.0, WriteInterim sends nothing.
+// also has these headers, unless the handler removes the headers. status must be 100 or in the range 102 to 199. If the
+// client uses HTTP/1.0, WriteInterim sends nothing.
 //
 // WriteInterim sends status 100 only if the client waits for status 100 before sending the body. The server also sends
 // status 100 when the handler starts to read the body.

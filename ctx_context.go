@@ -30,14 +30,14 @@ type lifetime struct {
 	users int  // running handlers of TimeoutHandler
 }
 
-// Done returns a channel that is closed when the client goes away, the request's deadline passes, the server shuts
-// down, or the handler has returned.
+// Done returns a channel that is closed when the client goes away or the request's deadline passes. The channel is also
+// closed when the server shuts down or the handler has returned.
 //
 // A client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
-// server must watch the connection. The server starts to watch at the first call of Done. If part of the request body
-// is unread at that time, the server does not watch until the body has been read. If the client has already sent
-// another request, the server notices a reset but not a close.
+// server must watch the connection. The server starts to watch the connection at the first call of Done. If the request
+// body is unread, the server first waits until the body has been read. If the client has already sent another request,
+// the server notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -63,12 +63,12 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 // OnDisconnect registers a function f. If the request ends before the handler returns, the server calls f on a separate
 // goroutine. cause says why the request ended:
 //
-//   - context.Canceled: the client went away. See Done for when the server notices.
+//   - context.Canceled: the client went away. See Done for when the server notices that the client went away.
 //   - context.DeadlineExceeded: the request timed out.
 //   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext is done.
 //
-// The server does not call f because of a shutdown. If the request has already ended for one of the reasons above, the
-// server calls f immediately. f must not use ctx.
+// The server does not call f because of a shutdown. If the client has already gone away, or a deadline has already
+// passed, the server calls f immediately. f must not use ctx.
 //
 // You may call OnDisconnect several times, for example in several middleware. The server calls each registered function
 // at most once. stop unregisters f and returns true. If f was already called, or if stop was called before, stop
@@ -326,8 +326,8 @@ func (l *lifetime) exit() (over bool) {
 func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0 }
 
 // SetReadDeadline sets the deadline for reading the rest of the request. The deadline replaces the server's time
-// limits. From the deadline on, pending and later reads of the body fail with os.ErrDeadlineExceeded. The zero time
-// means no limit.
+// limits. After the deadline, pending and later reads of the body fail with os.ErrDeadlineExceeded. The zero time means
+// no limit.
 //
 // The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
 // the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
@@ -342,8 +342,8 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 }
 
 // SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
-// time means no limit. If the response is not complete at the deadline, the server truncates the response and closes
-// the HTTP/1 connection or the HTTP/2 stream.
+// time means no limit. If the response is not complete at the deadline, the server truncates the response. The server
+// then closes the HTTP/1 connection or the HTTP/2 stream.
 //
 // The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
 // that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any

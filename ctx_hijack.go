@@ -11,9 +11,9 @@ import (
 // Upgrade returns the protocol that the client wants to switch to, in lower case, such as "websocket". If the client
 // does not ask for an upgrade, ok is false.
 //
-// Over HTTP/1.1, the client asks for an upgrade with an Upgrade header and a Connection header that lists "upgrade"
-// (RFC 9110 §7.8). Upgrade returns the first protocol in the Upgrade header. Once this module supports HTTP/2, Upgrade
-// will also return the protocol of an extended CONNECT (RFC 8441). Call AcceptStream to accept the upgrade.
+// Over HTTP/1.1, the client asks for an upgrade with the headers Upgrade and Connection: upgrade (RFC 9110 §7.8).
+// Upgrade returns the first protocol in the Upgrade header. Once this module supports HTTP/2, Upgrade will also return
+// the protocol of an extended CONNECT (RFC 8441). Call AcceptStream to accept the upgrade.
 func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	h := &ctx.Request.Header
 	if h.IsConnect() || h.minor() == 0 || !h.ConnectionUpgrade() {
@@ -32,14 +32,15 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	return "", false
 }
 
-// AcceptStream accepts a CONNECT request or an upgrade request. It sends the response and returns a connection, on
-// which client and handler then exchange bytes. AcceptStream sets the status and the headers that accept the request.
-// The other headers come from ctx.Response. If the handler has set an Upgrade header in ctx.Response, the new protocol
-// comes from that header. Otherwise, the new protocol is the one that the method Upgrade returns.
+// AcceptStream accepts a CONNECT request or an upgrade request. AcceptStream sends the response and returns a
+// connection. The client and the handler then exchange bytes over the returned connection. AcceptStream sets the status
+// and the headers that accept the request. All other response headers come from ctx.Response. If the handler has set an
+// Upgrade header in ctx.Response, the new protocol comes from that header. By default, the new protocol is the one that
+// the method Upgrade returns.
 //
 // AcceptStream needs a connection that HijackConn can take over. Once this module supports HTTP/2, AcceptStream will
 // also work over HTTP/2. Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The
-// server does not close the returned connection when the handler returns, so the program must close it.
+// server does not close the returned connection when the handler returns, so the program must close the connection.
 //
 // AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
 // HijackConn would fail. After an error, ctx.Response is unchanged, unless the error came from the connection.
@@ -83,7 +84,7 @@ func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handl
 // before it hands over the connection.
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
-// HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. This method is meant for
+// HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. HijackHandler is meant for
 // programs that serve requests themselves. If Hijack was not called, handler is nil.
 func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
 	return ctx.hijackHandler, ctx.hijackNoResponse
@@ -95,8 +96,8 @@ func (ctx *RequestCtx) InitHijack() { ctx.mayHijack = true }
 
 // HijackErr returns nil if a call of Hijack would work, and an error otherwise. If the protocol does not allow handing
 // over the connection, as with HTTP/2, the error wraps errors.ErrUnsupported. If the request is not served by a Server,
-// the error wraps errors.ErrUnsupported too. Any other error means that the handler has already taken the connection,
-// or that the request has timed out.
+// the error wraps errors.ErrUnsupported too. Any other error means that the handler has already hijacked the
+// connection, or that the request has timed out.
 func (ctx *RequestCtx) HijackErr() error {
 	if ctx.mayHijack {
 		return nil

@@ -74,9 +74,9 @@ func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent(
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
 // RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request expects
-// 100 (Continue). In the latter case, the server sends 100 at the first call of Read. RequestBodyStream returns nil if
-// the request has no body, or if the body is already in memory (see PostBody). A request with Content-Length: 0 has a
-// body, although it is empty, so the result is not nil.
+// 100 (Continue). If the request expects 100 (Continue), the server sends 100 at the first call of Read.
+// RequestBodyStream returns nil if the request has no body, or if the body is already in memory (see PostBody). A
+// request with Content-Length: 0 has an empty body, so the result is not nil.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
@@ -93,8 +93,8 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 // [Server.FormValueFunc].
 type FormValueFunc func(ctx *RequestCtx, key string) []byte
 
-// FormValue returns the first value for key. It looks first in the query, then in a URL-encoded form in the body, and
-// then in a multipart form. If there is no value for key, the result is nil. To change this order, set
+// FormValue returns the first value for key. FormValue searches the query first, then a URL-encoded form in the body,
+// and then a multipart form. If there is no value for key, the result is nil. To change the order of the search, set
 // Server.FormValueFunc.
 func (ctx *RequestCtx) FormValue(key string) []byte {
 	if f := ctx.config().FormValueFunc; f != nil {

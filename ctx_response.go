@@ -40,9 +40,9 @@ func (ctx *RequestCtx) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// SetBodyStream sets the response body to the first bodySize bytes of bodyStream, or to the whole stream if bodySize is
-// negative. The server reads bodyStream after the handler has returned. If bodyStream is an io.Closer, the server
-// closes bodyStream after the last read.
+// SetBodyStream sets the response body to the first bodySize bytes of bodyStream. If bodySize is negative, the body is
+// the whole stream. The server reads bodyStream after the handler has returned. If bodyStream is an io.Closer, the
+// server closes bodyStream after the last read.
 func (ctx *RequestCtx) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	ctx.Response.SetBodyStream(bodyStream, bodySize)
 }
@@ -75,9 +75,8 @@ func (ctx *RequestCtx) Error(msg string, statusCode int) {
 // NotFound replaces the whole response with a 404 (Not Found).
 func (ctx *RequestCtx) NotFound() { ctx.Error(StatusMessage(StatusNotFound), StatusNotFound) }
 
-// NotModified turns the response into a 304 (Not Modified) without a body. NotModified removes all headers except the
-// following, which describe the cached response: Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC
-// 9110 §15.4.5).
+// NotModified turns the response into a 304 (Not Modified) without a body. NotModified removes all headers except
+// Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC 9110 §15.4.5).
 func (ctx *RequestCtx) NotModified() {
 	ctx.Response.ResetBody()
 	h := &ctx.Response.Header

@@ -9,29 +9,30 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
-// StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to this stream,
-// and must not return before the body is complete. If ctx.Response already has a body, the server sends that body
-// first. The server sends the response header together with the first data. To send the header earlier, call Flush.
-// Further calls of StreamResponse return the same stream.
+// StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to the
+// ResponseStream, and must not return before the body is complete. If ctx.Response already has a body, the server sends
+// that body first. The server sends the response header together with the first data. To send the header earlier, call
+// Flush. Further calls of StreamResponse return the same stream.
 //
 // If the response header has a Content-Length, the handler must write exactly that many bytes. Without a
-// Content-Length, the body is sent in chunks. If the client uses HTTP/1.0, or if the handler has called
-// Header.SetContentLength(LengthUntilClose), closing the connection marks the end of the body. After StreamResponse,
+// Content-Length, the body is sent in chunks. For an HTTP/1.0 client, or after
+// Header.SetContentLength(LengthUntilClose), the server ends the body by closing the connection. After StreamResponse,
 // the handler may still declare trailers with ResponseHeader.AddTrailer and set their values. The server sends the
-// trailers when the handler returns. Other changes to ctx.Response have no effect.
+// trailers when the handler returns. After StreamResponse, other changes to ctx.Response have no effect.
 //
-// If the handler panics or writes fewer bytes than Content-Length says, the connection is closed. If closing the
-// connection marks the end of the body, the server resets the connection instead. The reset shows the client that the
-// body is truncated.
+// If the handler panics or writes fewer bytes than Content-Length says, the connection is closed. If a close would look
+// like the end of the body, the server resets the connection instead. The reset shows the client that the body is
+// truncated.
 //
 // After StreamResponse, the handler can still read the request body, even while another goroutine writes the response.
-// However, the server no longer sends 100 (Continue). If more than 256 KiB of the request body are unread, the response
-// says that the server will close the connection. The length of a chunked request body is unknown. For such a body, the
-// server first reads ahead up to 256 KiB, for at most one second. A handler that reads the request body while it writes
-// the response should set ctx.Request.FullDuplex before it calls StreamResponse. With FullDuplex, the server does not
-// read ahead, and the connection stays open if the handler reads the whole body.
+// After StreamResponse, the server no longer sends 100 (Continue). If more than 256 KiB of the request body are unread,
+// the response says that the server will close the connection. If the request body is chunked, the server reads ahead
+// up to 256 KiB of the body, for at most one second. A handler that reads the request body while it writes the response
+// should set ctx.Request.FullDuplex before it calls StreamResponse. With FullDuplex, the server does not read ahead,
+// and the connection stays open if the handler reads the whole body.
 //
 // StreamResponse fails if Hijack was called, if the response body is already a stream, or if the request has timed out.
 // If the request is not served by a Server, StreamResponse works only if the program has called InitStream, as
@@ -100,9 +101,9 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 	return ctx.conn, nil
 }
 
-// ResponseStream is a response body that the handler writes in parts while it runs, so that the client gets the parts
-// early. See [RequestCtx.StreamResponse]. Do not use a ResponseStream after the handler has returned. Only one
-// goroutine at a time may call the methods of a ResponseStream.
+// ResponseStream is a response body that the server sends while the handler is still writing the body. See
+// [RequestCtx.StreamResponse]. Do not use a ResponseStream after the handler has returned. Only one goroutine at a time
+// may call the methods of a ResponseStream.
 type ResponseStream struct {
 	mu   sync.Mutex  // held by the goroutine that uses the output while a handler runs
 	conn *serverConn // nil before the head was written, and after the end
@@ -153,9 +154,9 @@ func (c *serverConn) streamedLength(none bool) int64 {
 		return 0
 	case length >= 0 && resp.StatusCode() != StatusNoContent:
 		return length
-	case none && c.method != http1.HeadMethod:
+	case none && c.method != message.HeadMethod:
 		return lengthNone
-	case !c.old && resp.Header.head.Body != http1.UntilClose && resp.Header.sentMinor() > 0:
+	case !c.old && resp.Header.head.Body != message.UntilClose && resp.Header.sentMinor() > 0:
 		return lengthChunked
 	case none:
 		return lengthNone
@@ -230,7 +231,7 @@ func (s *ResponseStream) Flush() error {
 }
 
 // ReadFrom copies data from r to the body until r returns io.EOF. If r is a file and the response has a Content-Length,
-// ReadFrom uses sendfile where the system and the connection support it.
+// ReadFrom uses sendfile where sendfile is supported.
 func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	if n, err, ok := s.sendFile(r); ok {
 		return n, err

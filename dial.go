@@ -35,8 +35,7 @@ type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, err
 //
 // An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket, the
 // address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace. Put "./" in
-// front of a path that consists only of digits: without "./", the digits would be read as the port of a host called
-// unix.
+// front of a path that consists only of digits, because "unix:80" means port 80 of the host unix.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
 // *ErrDialWithUpstream, which wraps the reason: ErrDialTimeout, the context's error, or the network error.
@@ -60,9 +59,9 @@ type TCPDialer struct {
 	// DisableDNSResolution makes package net look up names. Such lookups use neither the cache nor Resolver.
 	DisableDNSResolution bool
 
-	// Timeout limits a dial, including the lookup and the wait for Concurrency. Zero means DefaultDialTimeout.
-	// With a negative value, only the context limits a dial. DialTimeout and DialDualStackTimeout use their timeout
-	// argument instead.
+	// Timeout limits a dial, including the lookup and the wait for Concurrency. Zero means DefaultDialTimeout. With a
+	// negative value, only the context limits a dial. DialTimeout and DialDualStackTimeout use their timeout argument
+	// instead of Timeout.
 	Timeout time.Duration
 
 	dialer  dial.Dialer
@@ -110,9 +109,9 @@ type Resolver interface {
 }
 
 // StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle connection
-// that is not a socket, the client calls Stale. Connections of package memnet have a Stale method. An idle connection
-// without a Stale method is assumed to be usable. If a connection without a Stale method turns out to be closed, the
-// client retries the request if that is safe.
+// that is not a socket, the client calls Stale. Connections of package memnet have a Stale method. The client assumes
+// that an idle connection without a Stale method is usable. If the connection turns out to be closed, the client
+// retries requests that are safe to repeat.
 type StaleConn interface {
 	net.Conn
 
@@ -123,8 +122,8 @@ type StaleConn interface {
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
-// Dial connects to addr over IPv4 within DefaultDialTimeout. Dial uses a TCPDialer that the whole process shares.
-// This TCPDialer makes at most 1000 dials at a time. See [TCPDialer.Dial].
+// Dial connects to addr over IPv4 within DefaultDialTimeout. Dial uses a TCPDialer that the whole process shares. The
+// shared TCPDialer makes at most 1000 dials at a time. See [TCPDialer.Dial].
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
 // DialTimeout connects to addr over IPv4 within timeout. See [Dial].

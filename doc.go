@@ -3,14 +3,13 @@
 //
 // Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
-//	buffers.go                   buffers kept, structs not copied
 //	byte_range.go                one range of bytes
 //	certificate.go               a self-signed certificate for tests
 //	compress.go                  coding and decoding bytes
 //	doc.go                       rooms and package documentation
 //	entity_tag.go                entity tags and their lists
 //	errors.go                    errors and the phases named
-//	limits.go                    limits, deadlines and their defaults
+//	limits.go                    limits, deadlines, buffers kept
 //	logger.go                    where log messages go
 //	names.go                     names of methods and headers
 //	panics.go                    panics that reach the caller
@@ -43,15 +42,13 @@
 //	header_trailers.go           headers after a chunked body
 //	header_write.go              heads as bytes
 //	message.go                   pools, writing whole messages
+//	message_read.go              messages from a bufio.Reader
 //	multipart.go                 forms of a request
 //	multipart_reader.go          parts as they arrive
 //	request.go                   a request
-//	request_read.go              requests from a bufio.Reader
 //	request_write.go             requests as bytes, sent again
 //	response.go                  a response
-//	response_coding.go           choosing a coding for responses
-//	response_compress.go         writing compressed responses
-//	response_read.go             responses from a bufio.Reader
+//	response_coding.go           choosing codings, compressing responses
 //	response_write.go            responses as bytes
 //	stream_reader.go             writers turned into readers
 //	uri.go                       a URI and its parts
@@ -87,11 +84,9 @@
 //	client_host.go               a client for one host
 //	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
-//	client_lb_choice.go          which client gets a call
 //	client_pipeline.go           a client that pipelines
-//	client_pipeline_call.go      a call that is pipelined
+//	client_pipeline_call.go      pipelined calls, also during outages
 //	client_pipeline_conn.go      a connection with pipelined calls
-//	client_pipeline_outage.go    dialing while servers are down
 //	client_pool.go               connections to one host
 //	client_pool_dial.go          dialing on another goroutine
 //	client_read.go               reading responses
@@ -122,12 +117,10 @@
 //	server_conns.go              the table of connections
 //	server_hijack.go             handing connections over
 //	server_input.go              waiting and reading
-//	server_listen.go             listening on addresses
-//	server_listeners.go          listeners that are served
+//	server_listen.go             listening, listeners that are served
 //	server_log.go                what a server logs
-//	server_loop_closed_linux.go  closed connections of a loop
 //	server_loop_linux.go         serving on event loops
-//	server_loop_listen_linux.go  accepting on event loops
+//	server_loop_listen_linux.go  accepting, closing on event loops
 //	server_loop_other.go         no event loops
 //	server_loop_tls_linux.go     TLS on event loops
 //	server_output.go             writing and its deadlines
@@ -185,24 +178,24 @@
 //
 // # Ownership of bytes
 //
-// A string that a method returns stays valid forever. A []byte that a method returns is a view of memory that the
-// package will reuse. In a handler, views are valid until the handler returns. In a client, views are valid until you
-// release or reuse the Request or Response that they came from. To keep the bytes of a view for longer, copy the bytes.
-// A RequestCtx and its Request and Response are valid only until the handler returns.
+// A string that a method returns stays valid forever. A []byte that a method returns points into memory that the
+// package will reuse. In a handler, a returned []byte is valid until the handler returns. In a client, a returned
+// []byte is valid until you release or reuse its Request or Response. To keep the bytes for longer, copy the []byte. A
+// RequestCtx and its Request and Response are valid only until the handler returns.
 //
-// Builds with the race detector overwrite released memory with 0xDB, so that tests detect the use of a view that is no
-// longer valid. In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler
+// Builds with the race detector overwrite released memory with 0xDB, so that tests detect the use of a []byte that is
+// no longer valid. In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler
 // has returned.
 //
 // # Strict parsing
 //
 // Request smuggling exploits two parsers that disagree about where a message ends. To prevent request smuggling, the
-// package refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding,
-// conflicting lengths, a bare CR or LF, or whitespace before the colon of a header (RFC 9112 §2.2, §5.1, §6.3). Methods
-// that set a header refuse values that would add another header or start another message.
+// package refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding
+// (RFC 9112 §6.3). A message also must not have whitespace before the colon of a header, or a bare CR or LF (§2.2,
+// §5.1). Methods that set a header refuse values that would add another header or start another message.
 //
-// Every limit has a default, which is documented at the field that sets the limit. In these fields, zero means the
-// default. A negative value turns the limit off, unless the field's documentation says otherwise.
+// Every limit has a default, which is documented at the field that sets the limit. If a limit's field is zero, the
+// default applies. A negative value turns the limit off, unless the field's documentation says otherwise.
 //
 // # Global state
 //
@@ -213,8 +206,8 @@
 //
 // # Names for programs that come from fasthttp
 //
-// A program can switch from fasthttp to this package by changing an import path. For such programs, the package exports
-// names that new programs do not need. In new programs, use the replacements in this list:
+// A program can switch from fasthttp to this package by changing an import path. For programs that come from fasthttp,
+// the package exports names that new programs do not need. In new programs, use the replacements in this list:
 //
 //   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout], [GetDeadline],
 //     [Post], and the client methods with the same names. Use [Client.DoContext], with [Request.SetTimeout] and

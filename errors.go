@@ -26,8 +26,7 @@ var (
 	// ErrDecompressedTooLarge is returned if the decompressed body exceeds the size limit.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is returned if a body expands so much during decompression that it is treated as a
-	// decompression bomb.
+	// ErrDecompressionRatio is returned for a suspected decompression bomb, that is, a body that expands too much.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
@@ -83,8 +82,8 @@ var (
 	// returned error says why the header was refused.
 	ErrInvalidHeader = errors.New("gallop: invalid header field")
 
-	// ErrBadTrailer is returned if a trailer has a malformed name, or the name of a header that is not allowed as a
-	// trailer (RFC 9110 §6.5.1).
+	// ErrBadTrailer is returned for a trailer with a malformed name or a name that is not allowed in trailers (RFC 9110
+	// §6.5.1).
 	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
 	// ErrSmallReadBuffer is the target for errors.Is that matches every *ErrSmallBuffer.
@@ -100,9 +99,9 @@ var (
 
 // Errors that a ParseError wraps, so that errors.Is finds them.
 var (
-	// ErrMissingRequestMethod and the following errors exist for programs written for fasthttp, which compare errors.
-	// If one of these errors describes why a message was refused, the ParseError for the message wraps that error. New
-	// code should check ParseError.StatusCode instead.
+	// ErrMissingRequestMethod and the following errors exist for programs written for fasthttp, which compare errors. A
+	// ParseError wraps the error that describes why the message was refused. New code should check
+	// ParseError.StatusCode instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
 	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
@@ -123,8 +122,8 @@ type ErrSmallBuffer struct{ error }
 // Unwrap returns the underlying error.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
-// ErrNothingRead is returned if reading failed before the first byte of a message, for example because of a timeout on
-// an idle keep-alive connection. If the peer closed the connection, io.EOF is returned instead.
+// ErrNothingRead is returned if reading failed before the first byte of a message. For example, an idle keep-alive
+// connection timed out. If the peer closed the connection, the error is io.EOF, not ErrNothingRead.
 type ErrNothingRead struct{ error }
 
 // Unwrap returns the connection's error.
@@ -145,8 +144,8 @@ type ParseError struct {
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
 // HTTPStatus returns StatusCode, the status with which a server refuses the message. If your handler gets a ParseError
-// from a call to another server, do not respond with this status. Such a ParseError describes the other server's
-// response and not the client's request.
+// from a call to another server, do not respond with HTTPStatus. A ParseError from a client call describes the other
+// server's response and not your client's request.
 func (e *ParseError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns the errors that fasthttp returns for the same reason, such as ErrDuplicateContentLength.
@@ -229,12 +228,12 @@ var (
 	// ErrMissingLocation is returned for a redirect without a Location header.
 	ErrMissingLocation = errors.New("gallop: redirect without Location")
 
-	// ErrInvalidLocation is returned for a redirect whose Location header is not an http or https URI, and for a
-	// redirect with two different Location headers.
+	// ErrInvalidLocation is returned for a redirect whose Location header is not an http or https URI. A redirect with
+	// two different Location headers also causes ErrInvalidLocation.
 	ErrInvalidLocation = errors.New("gallop: the Location header is not a single http or https URL (RFC 9110 §10.2.2)")
 
-	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a request body that was a stream.
-	// To follow such redirects, set the request body as bytes.
+	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a streamed request body. To follow
+	// such a redirect, set the request body as bytes.
 	ErrRedirectBodyStream = errors.New("gallop: the redirect needs the body again, but it was a stream; set the body as bytes")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.
@@ -251,9 +250,9 @@ var (
 
 // Errors of PipelineClient.
 var (
-	// ErrPipelineOverflow is returned by PipelineClient.Do if the number of calls in flight has reached the limit that
-	// MaxConns and MaxPendingRequests define. To avoid the error, raise these limits, or give each call a deadline.
-	// Calls with a deadline wait until the client can send them.
+	// ErrPipelineOverflow is returned by PipelineClient.Do if all MaxConns connections have MaxPendingRequests calls in
+	// flight. To avoid the error, raise one of the limits or give each call a deadline. A call with a deadline waits
+	// until the client can send its request.
 	ErrPipelineOverflow = errors.New("gallop: too many calls in flight; raise MaxConns or MaxPendingRequests, or set a deadline")
 
 	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined; use HostClient")
@@ -277,11 +276,11 @@ var (
 
 // Errors of dialing.
 var (
-	// ErrDialTimeout is returned if dialing took too long. For this error, errors.Is(err, context.DeadlineExceeded) is
-	// true, and the method Timeout returns true.
+	// ErrDialTimeout is returned if dialing took too long. For ErrDialTimeout, errors.Is(err, context.DeadlineExceeded)
+	// is true, and the method Timeout returns true.
 	ErrDialTimeout error = &dialTimeout{"gallop: dialing timed out"}
 
-	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. For this error, errors.Is(err,
+	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. For ErrTLSHandshakeTimeout, errors.Is(err,
 	// context.DeadlineExceeded) is true, and the method Timeout returns true.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
@@ -324,28 +323,27 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols is wrapped by the error for a Protocols field that contains an unsupported protocol or lacks HTTP/1.
-	// Such an error is returned by client calls and by the Serve and Listen methods of Server. The text of the returned
-	// error lists the protocols in the field. ErrProtocols wraps errors.ErrUnsupported.
+	// ErrProtocols means that a Protocols field contains an unsupported protocol or lacks HTTP/1. Client calls and the
+	// Serve and Listen methods of Server return an error that wraps ErrProtocols. The text of the returned error lists
+	// the protocols in the field. ErrProtocols wraps errors.ErrUnsupported.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
 // Errors of Server and RequestCtx.
 var (
-	// ErrConcurrencyLimit is the error for a connection that is refused because the number of open connections has
-	// reached Server.Concurrency.
+	// ErrConcurrencyLimit is the error for a refused connection: the server already has Server.Concurrency open
+	// connections.
 	ErrConcurrencyLimit = errors.New("gallop: too many connections (see Server.Concurrency)")
 
-	// ErrPerIPConnLimit is the error for a connection that is refused because the client's number of open connections
-	// has reached Server.MaxConnsPerIP.
+	// ErrPerIPConnLimit is the error for a refused connection: the client already has Server.MaxConnsPerIP open
+	// connections.
 	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address (see Server.MaxConnsPerIP)")
 
-	// ErrRequestLimit is the error for a request that gets a 503 response because the number of requests in flight has
-	// reached Server.MaxConcurrentRequests.
+	// ErrRequestLimit is the error for a request that gets a 503 response: the server already has
+	// Server.MaxConcurrentRequests requests in flight.
 	ErrRequestLimit = errors.New("gallop: too many requests in flight (see Server.MaxConcurrentRequests)")
 
-	// ErrGetOnly is the error for a request that is refused because Server.GetOnly is set and the method is neither GET
-	// nor HEAD.
+	// ErrGetOnly is the error for a refused request: Server.GetOnly is set, and the method is neither GET nor HEAD.
 	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
 
 	// ErrMissingFile is returned by RequestCtx.FormFile if the form has no file with the given key.
@@ -381,7 +379,7 @@ var (
 	// WriteTimeout. With errors.Is, ErrTimeout also matches context.DeadlineExceeded and os.ErrDeadlineExceeded.
 	ErrTimeout net.Error = &timeoutError{}
 
-	// ErrNoFreeConns is returned if all connections to the host are in use and none of them becomes free within
+	// ErrNoFreeConns is returned if all connections to the host are in use and no connection becomes free within
 	// MaxConnWaitTimeout.
 	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use; raise MaxConnsPerHost or MaxConns, or set MaxConnWaitTimeout")
 
@@ -391,7 +389,7 @@ var (
 	ErrConnectionClosed = errors.New("gallop: the server closed the connection before the first byte of the response")
 
 	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy has a value other than LIFO and FIFO. Only calls that
-	// find an idle connection return this error.
+	// find an idle connection return ErrConnPoolStrategyNotImpl.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
@@ -405,9 +403,9 @@ var (
 // and errors.As also examine the cause.
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
-// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns these errors themselves instead of a CallError.
-// Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their types. If
-// fasthttp returns one of these types, a gallop client returns the same type, and the returned error wraps the
+// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns an error such as ErrTimeout unwrapped, not as a
+// CallError. Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their
+// types. A gallop client returns an error of one of these types where fasthttp does. The returned error wraps the
 // CallError.
 //
 // ClientTrace.CallFailed gets a CallError for every call that fails.
@@ -420,7 +418,7 @@ type CallError struct {
 }
 
 // Error returns a text with the method, the URL, the phase and the cause. If the URL does not contain the server's
-// address, the text also contains this address.
+// address, the text contains the address too.
 func (e *CallError) Error() string {
 	text, cause := "gallop: ", errorText(e.Err)
 	if e.Method != "" {
@@ -439,10 +437,10 @@ func (e *CallError) Error() string {
 // Unwrap returns Err.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the call took too long. With this method, CallError implements net.Error.
+// Timeout reports whether the call took too long. The methods Timeout and Temporary make CallError a net.Error.
 func (e *CallError) Timeout() bool { return timedOut(e.Err) }
 
-// Temporary returns the same value as Timeout. With this method, CallError implements net.Error.
+// Temporary returns the same value as Timeout. The methods Timeout and Temporary make CallError a net.Error.
 func (e *CallError) Temporary() bool { return e.Timeout() }
 
 // ClosedError is returned if a connection failed before the first byte of the response arrived. Either the server
@@ -455,7 +453,7 @@ func (e *CallError) Temporary() bool { return e.Timeout() }
 //   - A connection of a PipelineClient failed before the responses to earlier calls arrived.
 //
 // If NotProcessed returns false and Reused is true, the server most likely closed the idle connection just as the
-// client reused it.
+// client reused the connection.
 type ClosedError struct {
 	// Method is the method of the request.
 	Method string

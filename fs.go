@@ -29,9 +29,9 @@ import (
 // lacks the final slash, FS redirects the client to the path with the slash.
 //
 // FS derives the entity tag from the file's modification time and size. If the modification time is a whole number of
-// seconds, the tag also depends on the time of the inode's last change (ctime). For such a file, two machines with the
-// same copy can produce different tags. To get the same tag on all machines, set the ETag header before calling the
-// handler of FS. During the first two seconds after the file was changed, the tag is weak.
+// seconds, the tag also depends on the time of the inode's last change (ctime). Because of ctime, two machines with the
+// same copy of a file can produce different tags. To get the same tag on all machines, set the ETag header before
+// calling the handler of FS. During the first two seconds after the file was changed, the tag is weak.
 //
 // FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path for routing and access checks.
 // FS responds with 404 to these paths:
@@ -55,19 +55,19 @@ type FS struct {
 	// the operating system.
 	FS fs.FS
 
-	// Root is the directory to serve. If the field FS is set, Root is a directory in that file system, and an empty
-	// Root means the whole file system. If the field FS is nil, an empty Root means the working directory (see
-	// AllowEmptyRoot). FS opens Root for each request, so you can replace the directory at runtime. If the field FS is
-	// nil, Root may also be a regular file. FS then serves this file for the path "/" and responds with 404 to all
-	// other paths.
+	// Root is the directory to serve. If the field FS is set, Root is a directory in the fs.FS, and an empty Root means
+	// the whole fs.FS. If the field FS is nil, an empty Root means the working directory (see AllowEmptyRoot). FS opens
+	// Root for each request, so you can replace the directory at runtime. If the field FS is nil, Root may also be a
+	// regular file. If Root is a regular file, FS serves the file for the path "/" and responds with 404 to all other
+	// paths.
 	Root string
 
-	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, this is the
-	// current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
+	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, an empty Root
+	// means the current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
 	AllowEmptyRoot bool
 
 	// IndexNames are the names of index files, in order of preference. If a request is for a directory, FS serves the
-	// first of these files that the directory contains. FS ignores a name with an empty segment, such as "a//b". By
+	// first file in IndexNames that the directory contains. FS ignores a name with an empty segment, such as "a//b". By
 	// default, FS serves no index files.
 	IndexNames []string
 
@@ -114,8 +114,8 @@ type FS struct {
 	// CompressZstd works only together with Compress.
 	CompressZstd bool
 
-	// CompressRoot is the directory that contains the precompressed files. A precompressed file must have the same path
-	// below CompressRoot as its original has below Root, apart from the suffix. The default is Root.
+	// CompressRoot is the directory that contains the precompressed files. For example, the precompressed version of
+	// css/a.css in Root is css/a.css.gz in CompressRoot. The default is Root.
 	CompressRoot string
 
 	// CompressedFileSuffix is an additional suffix of files that are precompressed with gzip. FS first looks for a file
@@ -139,12 +139,11 @@ type FS struct {
 	CleanStop chan struct{}
 }
 
-// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. It is the suffix of the compressed files that
-// fasthttp creates.
+// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. fasthttp creates compressed files with this suffix.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
-// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change this map while the program serves
-// files. Set FS.CompressedFileSuffixes instead.
+// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change FSCompressedFileSuffixes while
+// the program serves files. To use other suffixes, set FS.CompressedFileSuffixes.
 var FSCompressedFileSuffixes = map[string]string{
 	"gzip": FSCompressedFileSuffix,
 	"br":   ".fasthttp.br",

@@ -21,17 +21,18 @@ const stableAfter = 2 * time.Second
 
 func isStable(modified time.Time) bool { return time.Since(modified) >= stableAfter }
 
-// FailedCondition evaluates the conditions of the request, such as If-None-Match, against the current ETag and
-// Last-Modified headers of ctx.Response (RFC 9110 §13.2.2). If a condition fails, FailedCondition returns the status
-// for the response, which is 304 or 412. If no condition fails, the result is 0.
+// FailedCondition evaluates the conditions of the request, such as If-None-Match (RFC 9110 §13.2.2). FailedCondition
+// compares the conditions with the ETag and Last-Modified headers of ctx.Response. If a condition fails,
+// FailedCondition returns the status for the response, which is 304 or 412. If no condition fails, the result is 0.
 func (ctx *RequestCtx) FailedCondition() int {
 	v := responseValidator(&ctx.Response)
 	return v.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
 }
 
 // AllowsRange reports whether the handler may respond with the ranges that the request asks for. The result is true
-// only for a GET request with one Range header. If the request also has an If-Range header, the value of If-Range must
-// be a strong validator that equals the ETag or Last-Modified header of ctx.Response (RFC 9110 §13.1.5, §14.2).
+// only for a GET request with one Range header. An If-Range header must equal the ETag or Last-Modified header of
+// ctx.Response (RFC 9110 §14.2). The matching ETag or Last-Modified header must be a strong validator (RFC 9110
+// §13.1.5).
 func (ctx *RequestCtx) AllowsRange() bool {
 	v := responseValidator(&ctx.Response)
 	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.allowsRange(&ctx.Request.Header)

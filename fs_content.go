@@ -13,17 +13,17 @@ import (
 )
 
 // ServeContent responds with content. ServeContent evaluates the conditions and the Range header of the request (RFC
-// 9110 §13.2.2, §14.2). Depending on these request headers, the response is the whole content, the requested ranges, or
-// a 304, 412 or 416 response.
+// 9110 §13.2.2, §14.2). Depending on the conditions and the Range header, the response is the whole content, the
+// requested ranges, or a 304, 412 or 416 response.
 //
 // The handler may set the following before it calls ServeContent:
 //
-//   - Content-Type. If it is not set, ServeContent derives the type from the extension of name, or from the first bytes
-//     of content.
-//   - ETag. ServeContent evaluates If-Match, If-None-Match and If-Range against this ETag.
+//   - Content-Type. By default, ServeContent derives the Content-Type from the extension of name, or from the first
+//     bytes of content.
+//   - ETag. ServeContent compares If-Match, If-None-Match and If-Range with the ETag.
 //   - Content-Encoding, if content is already compressed. ServeContent does not compress content.
-//   - A status other than 200. ServeContent then ignores the conditions and the Range header, and sends the whole
-//     content.
+//   - A status other than 200. With any status except 200, ServeContent ignores the request's conditions and Range
+//     header, and sends the whole content.
 //
 // ServeContent sends modtime as Last-Modified. If modtime is in the future, ServeContent sends the current time
 // instead. If modtime is zero or the Unix epoch, the response has no Last-Modified header.

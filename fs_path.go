@@ -31,7 +31,7 @@ func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte { return stripSegments(ctx.Path(), slashesCount) }
 }
 
-// NewVHostPathRewriter returns a PathRewriteFunc that looks up the files of each host in a directory with the name of
+// NewVHostPathRewriter returns a PathRewriteFunc for virtual hosts: each host's files are in a directory named after
 // the host. The PathRewriteFunc removes the first slashesCount segments of the path and puts the requested host in
 // front of the rest. For example, if slashesCount is 1, "/images/a.jpg" on img.example.com becomes
 // "/img.example.com/a.jpg". For a request without a host, the path becomes "/invalid-host/".

@@ -8,7 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // This file stores the headers of requests and responses. Related files:
@@ -30,7 +30,7 @@ import (
 // head.Flags. A parser fills both. Only the setters of this type change them later, and they keep them in sync.
 // Nothing else is stored twice: Host, Content-Type and Cookie are ordinary fields that are found by their ID.
 type header struct {
-	head      http1.Head
+	head      message.Head
 	trailers  field.List // received after a chunked body, or to be sent there
 	flags     headerFlags
 	compactAt int // the next change compacts the storage if it has more bytes; 0 means minCompact
@@ -144,7 +144,8 @@ func peekIn(l *field.List, name []byte) []byte {
 	return nil
 }
 
-// PeekAll returns the values of all headers with this name, in order. The next call to PeekAll reuses the slice.
+// PeekAll returns the values of all headers with this name, in order. The next call to PeekAll reuses the returned
+// slice.
 func (h *header) PeekAll(key string) [][]byte {
 	name := UnsafeBytes(key)
 	id := field.Lookup(name)
@@ -163,7 +164,7 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 }
 
 // PeekKeys returns the names of all headers in order, in the spelling that All yields. A name that occurs on several
-// header lines is returned once for each line. The next call to PeekKeys or PeekTrailerKeys reuses the slice.
+// header lines is returned once for each line. The next call to PeekKeys or PeekTrailerKeys reuses the returned slice.
 func (h *header) PeekKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.All() {
@@ -176,9 +177,9 @@ func (h *header) PeekKeys() [][]byte {
 func (h *header) Len() int { return h.head.Fields.Len() }
 
 // Add appends a header and keeps existing headers with the same name. If a message can have the header only once, Add
-// replaces the existing header instead. The headers that a message can have only once are Host, Content-Length,
-// Content-Type, Transfer-Encoding, User-Agent, Server and Date. In a request, Add appends cookies to the single
-// Cookie header (RFC 6265 §5.4) and skips cookies that SetCookie would refuse.
+// replaces the existing header. The headers that a message can have only once are Host, Content-Length, Content-Type,
+// Transfer-Encoding, User-Agent, Server and Date. In a request, Add appends cookies to the single Cookie header (RFC
+// 6265 §5.4) and skips cookies that SetCookie would refuse.
 func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }
@@ -365,9 +366,9 @@ func (h *header) EnableNormalizing() bool { return h.changeFlag(namesAsGiven, fa
 // DisableNormalizing makes setters keep the spelling of names, and makes iterators yield names as they were set or
 // received. The result reports whether normalizing was enabled before the call. Normalizing is enabled by default.
 //
-// By default, setters change a known name to the spelling in its RFC ("ETag"), and all other names to the spelling of
-// AppendNormalizedHeaderKey. Iterators yield every name in the spelling of AppendNormalizedHeaderKey ("Etag").
-// Regardless of this setting, received names are forwarded unchanged, and lookups ignore case.
+// By default, setters change a known name to the spelling in its RFC ("ETag"). Setters change all other names to the
+// spelling of AppendNormalizedHeaderKey. Iterators yield every name in the spelling of AppendNormalizedHeaderKey
+// ("Etag"). Lookups always ignore case, and received names are always forwarded unchanged.
 func (h *header) DisableNormalizing() bool { return h.changeFlag(namesAsGiven, true) }
 
 // changeFlag sets or clears f and reports whether it was clear.
@@ -379,8 +380,8 @@ func (h *header) changeFlag(f headerFlags, set bool) (wasClear bool) {
 	return wasClear
 }
 
-// SetNoDefaultContentType sets whether to omit the default Content-Type. Without this setting, a message that has a
-// body but no Content-Type gets the default Content-Type.
+// SetNoDefaultContentType sets whether to omit the default Content-Type. By default, a message that has a body but no
+// Content-Type gets the default Content-Type.
 func (h *header) SetNoDefaultContentType(noDefault bool) {
 	h.changeFlag(noDefaultContentType, noDefault)
 }
@@ -404,7 +405,7 @@ var versionBytes = []byte(versions)
 
 // minor returns the minor version that was received or set, or 1.
 func (h *header) minor() uint8 {
-	if h.flags&protocolSet != 0 || h.head.Parsed() {
+	if h.flags&protocolSet != 0 || h.head.Received {
 		return h.head.Minor
 	}
 	return 1
@@ -420,7 +421,7 @@ func (h *header) sentMinor() uint8 {
 }
 
 // IsHTTP11 reports whether the version is HTTP/1.1 or later, which includes HTTP/2. Use RequestHeader.ProtoAtLeast to
-// tell versions apart.
+// compare versions.
 func (h *header) IsHTTP11() bool { return h.minor() > 0 }
 
 // Protocol returns the version, for example "HTTP/1.1" or "HTTP/1.0". For a message received over HTTP/2, the result

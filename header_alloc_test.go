@@ -13,7 +13,7 @@ const browserHead = "GET /plaintext?a=b HTTP/1.1\r\nHost: example.org\r\nUser-Ag
 // parsed is a header as a server has it: a view of the bytes of a connection.
 func parsed(tb testing.TB, h *RequestHeader) {
 	h.Reset()
-	if n, err := http1.ParseRequest(&h.head, []byte(browserHead), &readLimits); n != len(browserHead) || err != nil {
+	if n, err := new(http1.Parser).ParseRequest(&h.head, []byte(browserHead), &readLimits); n != len(browserHead) || err != nil {
 		tb.Fatal(n, err)
 	}
 }
@@ -38,7 +38,7 @@ func TestHeadersDoNotAllocate(t *testing.T) {
 	b := []byte(browserHead)
 	n := 0
 	for name, f := range map[string]func(){
-		"parse":            func() { req.Reset(); _, _ = http1.ParseRequest(&req.head, b, &readLimits) },
+		"parse":            func() { req.Reset(); _, _ = new(http1.Parser).ParseRequest(&req.head, b, &readLimits) },
 		"Peek, known":      func() { n += len(req.Peek("Accept-Encoding")) },
 		"Peek, unknown":    func() { n += len(req.Peek("x-custom")) },
 		"Peek, missing":    func() { n += len(req.Peek("X-Missing")) },
@@ -162,7 +162,7 @@ func BenchmarkRequestHeaderParse(b *testing.B) {
 	in := []byte(browserHead)
 	for b.Loop() {
 		h.Reset()
-		if _, err := http1.ParseRequest(&h.head, in, &readLimits); err != nil {
+		if _, err := new(http1.Parser).ParseRequest(&h.head, in, &readLimits); err != nil {
 			b.Fatal(err)
 		}
 	}

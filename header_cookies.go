@@ -111,8 +111,8 @@ func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
 	return -1
 }
 
-// Cookie looks for a Set-Cookie header whose cookie has the name cookie.Key(), and parses that header into cookie.
-// The result is true if there is such a header and Cookie.ParseBytes accepts its value.
+// Cookie parses the Set-Cookie header for the name cookie.Key() into cookie. The result is true if the header exists
+// and Cookie.ParseBytes accepts its value.
 func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
 	i := h.findSetCookie(0, cookie.Key())
 	return i >= 0 && cookie.ParseBytes(h.head.Fields.Value(i)) == nil
@@ -161,7 +161,8 @@ func (h *ResponseHeader) DelCookieBytes(key []byte) {
 func (h *ResponseHeader) DelAllCookies() { field.Del(&h.head.Fields, field.SetCookie, "Set-Cookie") }
 
 // DelClientCookie makes the client delete a cookie that has neither a domain nor a path. To delete a cookie with a
-// domain or a path, set a cookie that has the same name, domain and path, and the expiry time CookieExpireDelete.
+// domain or a path, set a cookie with the same name, domain and path. The new cookie's expiry time must be
+// CookieExpireDelete.
 func (h *ResponseHeader) DelClientCookie(key string) { h.DelClientCookieBytes(UnsafeBytes(key)) }
 
 // DelClientCookieBytes does the same as [ResponseHeader.DelClientCookie], but takes a key of type []byte.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Fields that control the connection are stored as text and as their meaning. Code that changes the text must
@@ -18,14 +18,14 @@ func (h *header) putSteering(id field.ID, name, value []byte, add bool) bool {
 	case field.ContentLength:
 		n, ok := ascii.ParseUint(value)
 		if ok {
-			h.frame(http1.Fixed, int64(n))
+			h.frame(message.Fixed, int64(n))
 		}
 		return ok
 	case field.TransferEncoding:
 		if !ascii.EqualFold(value, "chunked") {
 			return false
 		}
-		h.frame(http1.Chunked, -1)
+		h.frame(message.Chunked, -1)
 	case field.Trailer:
 		return h.announce(value, add) == nil
 	default: // Connection, Expect
@@ -52,22 +52,22 @@ func isTokenList(list []byte) bool {
 
 // frame sets where the body ends, both as text and in head. n is the length of a Fixed body, and -1 for the other
 // kinds.
-func (h *header) frame(kind http1.BodyKind, n int64) {
+func (h *header) frame(kind message.BodyKind, n int64) {
 	l := &h.head.Fields
 	if !h.room(len("Transfer-Encoding: chunked")) {
 		return
 	}
-	if kind != http1.Fixed {
+	if kind != message.Fixed {
 		field.Del(l, field.ContentLength, "Content-Length")
 	}
-	if kind != http1.Chunked {
+	if kind != message.Chunked {
 		field.Del(l, field.TransferEncoding, "Transfer-Encoding")
 	}
 	switch kind {
-	case http1.Fixed:
+	case message.Fixed:
 		var digits [20]byte
 		field.Set(l, field.ContentLength, "Content-Length", ascii.AppendUint(digits[:0], uint64(n)))
-	case http1.Chunked:
+	case message.Chunked:
 		field.Set(l, field.TransferEncoding, "Transfer-Encoding", "chunked")
 	}
 	h.head.Body, h.head.Length = kind, n
@@ -78,23 +78,24 @@ func (h *header) noteUnframed(id field.ID) {
 	if id == field.ContentLength {
 		h.head.Length = -1
 	}
-	if id == field.ContentLength && h.head.Body == http1.Fixed ||
-		id == field.TransferEncoding && h.head.Body == http1.Chunked {
-		h.head.Body = http1.NoBody
+	if id == field.ContentLength && h.head.Body == message.Fixed ||
+		id == field.TransferEncoding && h.head.Body == message.Chunked {
+		h.head.Body = message.NoBody
 	}
 }
 
 // hasLength reports whether the head gives the length of the body, or of the body that it would have in a response to
 // HEAD or a 304.
 func (h *header) hasLength() bool {
-	return h.head.Body == http1.Fixed || h.head.Length > 0 || h.head.Fields.Has(field.ContentLength) ||
-		h.head.Body == http1.UntilClose && h.head.Length == 0
+	return h.head.Body == message.Fixed || h.head.Length > 0 || h.head.Fields.Has(field.ContentLength) ||
+		h.head.Body == message.UntilClose && h.head.Length == 0
 }
 
-// Special values for the length of a body. ContentLength can return these values, and SetContentLength accepts them.
+// Special values for the length of a body. ContentLength can return these special values, and SetContentLength accepts
+// the same values.
 const (
-	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1 such a body is chunked. Over
-	// HTTP/2 such a body ends at the end of the stream.
+	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1, a body of unknown length is
+	// chunked. Over HTTP/2, a body of unknown length ends when its stream ends.
 	LengthUnknown = -1
 
 	// LengthUntilClose is the length of a body that ends when the connection is closed (RFC 9112 §6.3). Over HTTP/2,
@@ -104,16 +105,16 @@ const (
 
 // ContentLength returns the number of bytes of the body. For a chunked body, the result is LengthUnknown.
 //
-// If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. Such a
-// message has no body, unless it is a response whose unread body ends when the connection is closed. If a message that
-// was not received has neither Content-Length nor Transfer-Encoding, the result is 0.
+// If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. For a
+// received request, LengthUntilClose means that there is no body. For a new message without Content-Length and
+// Transfer-Encoding, the result is 0.
 func (h *header) ContentLength() int {
 	switch {
-	case h.head.Body == http1.Chunked:
+	case h.head.Body == message.Chunked:
 		return -1
 	case h.hasLength():
 		return int(min(h.head.Length, math.MaxInt))
-	case h.head.Body == http1.UntilClose || h.head.Parsed():
+	case h.head.Body == message.UntilClose || h.head.Received:
 		return -2
 	}
 	return 0
@@ -122,7 +123,7 @@ func (h *header) ContentLength() int {
 // sentLength returns the length that the header asks to be sent.
 func (h *header) sentLength() int64 {
 	switch {
-	case h.head.Body == http1.Chunked:
+	case h.head.Body == message.Chunked:
 		return lengthChunked
 	case h.hasLength():
 		return h.head.Length
@@ -131,34 +132,34 @@ func (h *header) sentLength() int64 {
 }
 
 // ConnectionClose reports whether the connection is closed after this message (RFC 9112 §9.3). The result is true if
-// the Connection header contains close, if the message is HTTP/1.0 without keep-alive, or if the body ends only when
-// the connection is closed. For a message received over HTTP/2, the result is false.
+// the Connection header contains close, or if the message is HTTP/1.0 without keep-alive. The result is also true if
+// the body ends only when the connection is closed. For a message received over HTTP/2, the result is false.
 func (h *header) ConnectionClose() bool { return h.saysClose(false) }
 
 // saysClose returns ConnectionClose, or, if keepAlive is set, what it would be with keep-alive added to Connection.
 func (h *header) saysClose(keepAlive bool) bool {
 	flags := h.head.Flags
-	return flags&http1.ConnectionClose != 0 || h.head.Body == http1.UntilClose ||
-		h.minor() == 0 && flags&http1.ConnectionKeepAlive == 0 && !keepAlive
+	return flags&message.ConnectionClose != 0 || h.head.Body == message.UntilClose ||
+		h.minor() == 0 && flags&message.ConnectionKeepAlive == 0 && !keepAlive
 }
 
 // hasToSayClose reports whether Connection has to say close for the connection to end with this message. In HTTP/1.0
 // that is the default.
 func (h *header) hasToSayClose() bool {
-	return h.sentMinor() > 0 || h.head.Flags&http1.ConnectionClose != 0
+	return h.sentMinor() > 0 || h.head.Flags&message.ConnectionClose != 0
 }
 
-// ConnectionUpgrade reports whether the Connection header contains upgrade (RFC 9110 §7.8). In HTTP/1.0 the header
-// must also contain keep-alive, because without keep-alive the connection would be closed.
+// ConnectionUpgrade reports whether the Connection header contains upgrade (RFC 9110 §7.8). In HTTP/1.0, the Connection
+// header must also contain keep-alive, because without keep-alive the connection would be closed.
 func (h *header) ConnectionUpgrade() bool {
 	flags := h.head.Flags
-	return flags&http1.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&http1.ConnectionKeepAlive != 0)
+	return flags&message.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&message.ConnectionKeepAlive != 0)
 }
 
 // SetConnectionClose adds close to the Connection header. SetConnectionClose removes keep-alive from the Connection
 // header and keeps all other options.
 //
-// Over HTTP/2 a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
+// Over HTTP/2, a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
 // Upgrade and Transfer-Encoding headers are never sent over HTTP/2 (RFC 9113 §8.2.2).
 func (h *header) SetConnectionClose() { h.setConnection("close") }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // endToEnd shows the fields that do not frame the message and do not steer the
@@ -203,13 +204,13 @@ func checkOneHead(t *testing.T, out []byte, h *header, read func(*bufio.Reader) 
 func checkInStep(t *testing.T, h *header) {
 	t.Helper()
 	var length string
-	if h.head.Body == http1.Fixed {
+	if h.head.Body == message.Fixed {
 		length = string(ascii.AppendUint(nil, uint64(h.head.Length)))
 	}
 	if got := string(h.Peek("Content-Length")); got != length {
 		t.Errorf("Content-Length is %q, and means %q", got, length)
 	}
-	if chunked := h.head.Body == http1.Chunked; (h.Peek("Transfer-Encoding") != nil) != chunked {
+	if chunked := h.head.Body == message.Chunked; (h.Peek("Transfer-Encoding") != nil) != chunked {
 		t.Errorf("Transfer-Encoding is %q, chunked %v", h.Peek("Transfer-Encoding"), chunked)
 	}
 	has := func(token string) bool {
@@ -220,7 +221,7 @@ func checkInStep(t *testing.T, h *header) {
 		}
 		return false
 	}
-	if has("close") != (h.head.Flags&http1.ConnectionClose != 0) || has("upgrade") != h.ConnectionUpgrade() {
+	if has("close") != (h.head.Flags&message.ConnectionClose != 0) || has("upgrade") != h.ConnectionUpgrade() {
 		t.Errorf("Connection is %q, flags %b", h.PeekAll("Connection"), h.head.Flags)
 	}
 	for i := range h.trailers.Len() {

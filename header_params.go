@@ -45,9 +45,9 @@ func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
 	return AppendNormalizedHeaderKey(dst, UnsafeString(key))
 }
 
-// VisitHeaderParams calls f for each parameter of the header value b, written as ";" name "=" value (RFC 9110
-// §5.6.6). VisitHeaderParams stops when f returns false, or at the first part of b that is not a parameter. f gets a
-// quoted value without its quotes, but with its backslashes. key and value point into b, so f must not keep them.
+// VisitHeaderParams calls f for each parameter of the header value b, written as ";" name "=" value (RFC 9110 §5.6.6).
+// VisitHeaderParams stops when f returns false, or at the first text that is not a parameter. f gets a quoted value
+// without its quotes, but with its backslashes. key and value point into b, so f must not keep key or value.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
 	_, b = ascii.Cut(b, ';')
 	for {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Limits of Read and ReadTrailer, the same as a server has by default.
@@ -23,23 +24,25 @@ var (
 // io.EOF. If reading the first byte fails, the error is an ErrNothingRead. If the headers do not fit into r's buffer,
 // the error is an *ErrSmallBuffer. If the headers are invalid, the error is a *ParseError. After an error, h is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
+	var parser http1.Parser
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
-		return http1.ParseRequest(&h.head, b, &readLimits)
+		return parser.ParseRequest(&h.head, b, &readLimits)
 	})
 }
 
 // Read reads a status line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
-// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so it cannot
+// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so Read cannot
 // tell that a response to HEAD or CONNECT has no body.
 //
 // If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for a
 // different reason, the error is io.EOF, as in fasthttp. See [RequestHeader.Read] for the other errors.
-func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, http1.Get) }
+func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, message.Get) }
 
 // readAnswer reads the head of a response to a request with this method.
-func (h *ResponseHeader) readAnswer(r *bufio.Reader, request http1.Method) error {
+func (h *ResponseHeader) readAnswer(r *bufio.Reader, request message.Method) error {
+	var parser http1.Parser
 	return h.read(r, ErrReadingResponseHeaders, func(b []byte) (int, error) {
-		n, err := http1.ParseResponse(&h.head, b, &readLimits)
+		n, err := parser.ParseResponse(&h.head, b, &readLimits)
 		if n > 0 {
 			err = http1.FrameResponse(&h.head, request)
 		}
@@ -99,8 +102,8 @@ func readError(err, broken error, begun bool) error {
 	return fmt.Errorf("%w: %w", broken, err)
 }
 
-// ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty
-// line. PeekTrailer then returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
+// ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty line.
+// After ReadTrailer, PeekTrailer returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
 // §6.5.1).
 //
 // If no byte arrives, the error is ErrTimeout or io.EOF; see [ResponseHeader.Read]. After an error, h has no trailers.

@@ -144,7 +144,7 @@ func TestReadErrors(t *testing.T) {
 			if c.status == 431 && !errors.As(err, &small) {
 				t.Error("no *ErrSmallBuffer")
 			}
-			if h.Len() > 0 || h.head.Parsed() {
+			if h.Len() > 0 || h.head.Received {
 				t.Error("something is left")
 			}
 		})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // RequestHeader holds the method, target, version and headers of a request.
@@ -14,12 +14,12 @@ import (
 // Only one goroutine at a time may use a RequestHeader.
 //
 // Headers keep their order and their spelling; lookups ignore the case of the name. Methods return slices that point
-// into the header's buffer. On a server, these slices are valid until the handler returns. Outside a handler, these
-// slices are valid until Reset. Changing the header later does not change the contents of these slices.
+// into the header's buffer. On a server, a returned slice is valid until the handler returns. Outside a handler, a
+// returned slice is valid until Reset. Later changes to the header do not change the contents of a returned slice.
 //
 // Setters prevent header injection. Setters refuse a name that is not a token, and trim values. For control characters,
-// see [RequestHeader.Set]. If the value is empty, SetHost, SetContentType and other setters that are named after a
-// header remove that header. The method Set stores an empty value.
+// see [RequestHeader.Set]. With an empty value, a setter that is named after a header, such as SetHost, removes the
+// header. The method Set stores an empty value.
 type RequestHeader struct {
 	_ noCopy
 	header
@@ -56,44 +56,44 @@ func (h *RequestHeader) SetMethodBytes(method []byte) {
 	if len(method) > 0 && !ascii.IsToken(method) || len(method) > maxMethodLen || !h.room(len(method)) {
 		return
 	}
-	h.head.MethodID, h.head.TargetChecked = http1.MethodOf(method), false
+	h.head.MethodID, h.head.TargetChecked = message.MethodOf(method), false
 	h.head.Method = field.Store(&h.head.Fields, method)
 }
 
 // methodID returns the method as the protocol knows it.
-func (h *RequestHeader) methodID() http1.Method {
+func (h *RequestHeader) methodID() message.Method {
 	if h.head.Method.Len == 0 {
-		return http1.Get
+		return message.Get
 	}
 	return h.head.MethodID
 }
 
 // IsGet reports whether the method is GET.
-func (h *RequestHeader) IsGet() bool { return h.methodID() == http1.Get }
+func (h *RequestHeader) IsGet() bool { return h.methodID() == message.Get }
 
 // IsHead reports whether the method is HEAD.
-func (h *RequestHeader) IsHead() bool { return h.methodID() == http1.HeadMethod }
+func (h *RequestHeader) IsHead() bool { return h.methodID() == message.HeadMethod }
 
 // IsPost reports whether the method is POST.
-func (h *RequestHeader) IsPost() bool { return h.methodID() == http1.Post }
+func (h *RequestHeader) IsPost() bool { return h.methodID() == message.Post }
 
 // IsPut reports whether the method is PUT.
-func (h *RequestHeader) IsPut() bool { return h.methodID() == http1.Put }
+func (h *RequestHeader) IsPut() bool { return h.methodID() == message.Put }
 
 // IsDelete reports whether the method is DELETE.
-func (h *RequestHeader) IsDelete() bool { return h.methodID() == http1.Delete }
+func (h *RequestHeader) IsDelete() bool { return h.methodID() == message.Delete }
 
 // IsConnect reports whether the method is CONNECT.
-func (h *RequestHeader) IsConnect() bool { return h.methodID() == http1.Connect }
+func (h *RequestHeader) IsConnect() bool { return h.methodID() == message.Connect }
 
 // IsOptions reports whether the method is OPTIONS.
-func (h *RequestHeader) IsOptions() bool { return h.methodID() == http1.Options }
+func (h *RequestHeader) IsOptions() bool { return h.methodID() == message.Options }
 
 // IsTrace reports whether the method is TRACE.
-func (h *RequestHeader) IsTrace() bool { return h.methodID() == http1.Trace }
+func (h *RequestHeader) IsTrace() bool { return h.methodID() == message.Trace }
 
 // IsPatch reports whether the method is PATCH.
-func (h *RequestHeader) IsPatch() bool { return h.methodID() == http1.Patch }
+func (h *RequestHeader) IsPatch() bool { return h.methodID() == message.Patch }
 
 // IsQuery reports whether the method is QUERY.
 func (h *RequestHeader) IsQuery() bool { return string(h.Method()) == MethodQuery }
@@ -165,8 +165,8 @@ func (h *RequestHeader) ProtoAtLeast(major, minor int) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// SetProtocol sets the version to HTTP/1.1 or HTTP/1.0. If protocol is any other name, such as "HTTP/2.0", the request
-// is sent as HTTP/1.1, but Protocol returns that name. Over HTTP/2 the version has no effect on what is sent.
+// SetProtocol sets the version to HTTP/1.1 or HTTP/1.0. With any other name, such as "HTTP/2.0", the request is sent as
+// HTTP/1.1. Protocol still returns the name that was set. Over HTTP/2, SetProtocol has no effect on what is sent.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
 // SetProtocolBytes does the same as [RequestHeader.SetProtocol], but takes a []byte.
@@ -186,8 +186,7 @@ func (h *RequestHeader) setProtocol(protocol []byte) {
 }
 
 // RawHeaders returns the header lines as they were received, including the empty line after them. If there are no
-// header lines, or if the header was not received, the result is nil. RawHeaders ignores changes that were made to
-// the header after it was received.
+// header lines, or if the header was not received, the result is nil. RawHeaders ignores later changes to the header.
 func (h *RequestHeader) RawHeaders() []byte {
 	if h.head.Lines.Len <= 2 {
 		return nil
@@ -210,15 +209,15 @@ func (h *RequestHeader) ContentLength() int {
 // length is unknown.
 func (h *RequestHeader) SetContentLength(contentLength int) {
 	if contentLength >= 0 {
-		h.frame(http1.Fixed, int64(contentLength))
+		h.frame(message.Fixed, int64(contentLength))
 	} else {
-		h.frame(http1.Chunked, -1)
+		h.frame(message.Chunked, -1)
 	}
 }
 
-// Set sets the value of the first header with this name and removes the others. If there is no such header, Set adds
-// one. Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace the cookies, call Del
-// or DelAllCookies first, or use DisableSpecialHeader.
+// Set sets the value of the first header with this name and removes all other headers with this name. If there is no
+// such header, Set adds one. As in fasthttp, Set adds cookies to the Cookie header and keeps the existing cookies. To
+// replace the cookies, call Del or DelAllCookies first, or use DisableSpecialHeader.
 //
 // Some headers have special rules:
 //
@@ -243,10 +242,10 @@ func (h *RequestHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.Cookie && h.flags&plainFields == 0)
 }
 
-// DisableSpecialHeader makes the client send the headers that were set, in the same order, and add only the headers
-// that frame the body. User-Agent and Content-Type are not added. Host is not moved to the front, although RFC 9110
-// §7.2 recommends this position. In this mode, Set replaces cookies instead of adding them. The result reports whether
-// this mode was already on.
+// DisableSpecialHeader makes the client send headers in the order in which they were set. The client adds only the
+// headers that frame the body. User-Agent and Content-Type are not added. Host is not moved to the front, although RFC
+// 9110 §7.2 recommends this position. After DisableSpecialHeader, Set replaces the existing cookies. The result reports
+// whether special headers were already disabled.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
 // EnableSpecialHeader undoes DisableSpecialHeader. The result reports whether special headers were already enabled.
@@ -295,8 +294,8 @@ func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 
 const multipartForm = "multipart/form-data"
 
-// MultipartFormBoundary returns the boundary in the Content-Type header. If the type is not multipart/form-data, or
-// if it has no boundary, the result is nil.
+// MultipartFormBoundary returns the boundary in the Content-Type header. If the Content-Type is not multipart/form-data
+// or has no boundary, the result is nil.
 func (h *RequestHeader) MultipartFormBoundary() []byte {
 	contentType := h.ContentType()
 	media, _ := ascii.Cut(contentType, ';')

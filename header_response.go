@@ -6,7 +6,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // ResponseHeader holds the version, status and headers of a response.
@@ -15,8 +15,8 @@ import (
 // slices, names and refused values also apply to a ResponseHeader.
 //
 // A server adds Server, Date, Content-Type and the headers that frame the body when it sends the response. The
-// ResponseHeader does not store these headers, and headers that you set take precedence. Unless SetProtocol sets
-// another version, a response is sent as HTTP/1.1, even if it was received with another version.
+// ResponseHeader does not store the added headers. Headers that you set take precedence over added headers. Unless
+// SetProtocol sets another version, a response is sent as HTTP/1.1, even if it was received with another version.
 type ResponseHeader struct {
 	_ noCopy
 	header
@@ -56,8 +56,8 @@ func panicStatusCode(statusCode int) {
 	panic(fmt.Sprintf("gallop: status code %d does not have three digits", statusCode))
 }
 
-// StatusMessage returns the reason phrase that was received or set. If there is none, the result is nil, and the
-// status code's usual phrase is sent; see the function StatusMessage.
+// StatusMessage returns the reason phrase that was received or set. If no phrase was received or set, the result is
+// nil. The status code's usual phrase is sent; see the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
 // SetStatusMessage sets the reason phrase. Control characters in the phrase become spaces. An empty phrase restores
@@ -83,11 +83,11 @@ func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) 
 func (h *ResponseHeader) SetContentLength(contentLength int) {
 	switch {
 	case contentLength >= 0:
-		h.frame(http1.Fixed, int64(contentLength))
+		h.frame(message.Fixed, int64(contentLength))
 	case contentLength == -1:
-		h.frame(http1.Chunked, -1)
+		h.frame(message.Chunked, -1)
 	default:
-		h.frame(http1.UntilClose, -1)
+		h.frame(message.UntilClose, -1)
 	}
 }
 
@@ -98,7 +98,7 @@ func (h *ResponseHeader) ContentType() []byte {
 	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
 		return v
 	}
-	if h.flags&noDefaultContentType != 0 || h.head.Parsed() {
+	if h.flags&noDefaultContentType != 0 || h.head.Received {
 		return nil
 	}
 	return defaultContentType
@@ -108,9 +108,9 @@ func (h *ResponseHeader) ContentType() []byte {
 // response already has one.
 func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefaultDate, noDefault) }
 
-// Set sets the value of the first header with this name and removes the others. If there is no such header, Set adds
-// one. Set-Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace the cookies, call
-// Del or DelAllCookies first.
+// Set sets the value of the first header with this name and removes all other headers with this name. If there is no
+// such header, Set adds one. As in fasthttp, Set adds a Set-Cookie header and keeps the existing cookies. To replace
+// the cookies, call Del or DelAllCookies first.
 //
 // Some headers have special rules:
 //
@@ -153,8 +153,8 @@ func (h *ResponseHeader) peek(name []byte) []byte {
 	return v
 }
 
-// PeekAll returns the values of all headers with this name, in order. For Content-Type, PeekAll returns the value
-// that the ContentType method returns. The next call to PeekAll reuses the slice.
+// PeekAll returns the values of all headers with this name, in order. For Content-Type, PeekAll returns the value that
+// the ContentType method returns. The next call to PeekAll reuses the returned slice.
 func (h *ResponseHeader) PeekAll(key string) [][]byte {
 	values := h.header.PeekAll(key)
 	if len(values) > 0 || field.Lookup(UnsafeBytes(key)) != field.ContentType {

@@ -32,7 +32,7 @@ func TestLoopsShowCanonicalNames(t *testing.T) {
 	readRequest(&req, lowerHead)
 	var resp ResponseHeader
 	_, status, _ := strings.Cut(lowerHead, "\r\n")
-	if _, err := http1.ParseResponse(&resp.head, []byte("HTTP/1.1 200 OK\r\n"+status), &readLimits); err != nil {
+	if _, err := new(http1.Parser).ParseResponse(&resp.head, []byte("HTTP/1.1 200 OK\r\n"+status), &readLimits); err != nil {
 		t.Fatal(err)
 	}
 	visit := func(visitAll func(func(key, value []byte))) func(func(name, value []byte) bool) {
@@ -105,7 +105,7 @@ func TestShownNamesFollowChanges(t *testing.T) {
 func TestShownNamesFromSeveralGoroutines(t *testing.T) {
 	var h RequestHeader
 	b := []byte(lowerHead)
-	if _, err := http1.ParseRequest(&h.head, b, &readLimits); err != nil {
+	if _, err := new(http1.Parser).ParseRequest(&h.head, b, &readLimits); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
@@ -142,7 +142,7 @@ func TestShowingNamesAllocatesAtMostOnce(t *testing.T) {
 			if got := testing.AllocsPerRun(20, func() {
 				h.Reset()
 				h.names.text = nil // as in a header that was not used before
-				if _, err := http1.ParseRequest(&h.head, head, &readLimits); err != nil {
+				if _, err := new(http1.Parser).ParseRequest(&h.head, head, &readLimits); err != nil {
 					t.Fatal(err)
 				}
 				h.VisitAll(count)

@@ -18,9 +18,9 @@ import (
 // body. You may set the header before or after the call to SetTrailer. If the body is not chunked, a header with a
 // listed name is not sent at all.
 //
-// If a name is malformed or must not be a trailer, SetTrailer skips the name and returns ErrBadTrailer. Headers for
-// framing, routing, request modifiers, authentication and the description of the body must not be trailers (RFC 9110
-// §6.5.1). If all names are skipped, nothing changes.
+// If a name is malformed or must not be a trailer, SetTrailer skips the name and returns ErrBadTrailer. For example,
+// headers for framing, routing or authentication must not be trailers (RFC 9110 §6.5.1). If all names are skipped,
+// nothing changes.
 func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), false) }
 
 // AddTrailer announces trailers in addition to those that are already announced. See [RequestHeader.SetTrailer].
@@ -111,7 +111,7 @@ func moveFields(dst, src *field.List, wanted func(name []byte) bool) {
 // Received trailers are available once the body has been read to its end.
 func (h *header) PeekTrailer(key string) []byte { return peekIn(&h.trailers, UnsafeBytes(key)) }
 
-// TrailerHeader returns the trailers as they are sent: header lines and an empty line. The slice is valid until the
+// TrailerHeader returns the trailers as they are sent: header lines and an empty line. The result is valid until the
 // header is changed, or until the next call to TrailerHeader or Header.
 func (h *header) TrailerHeader() []byte {
 	h.scratch = http1.AppendFields(h.scratch[:0], &h.trailers)
@@ -120,7 +120,7 @@ func (h *header) TrailerHeader() []byte {
 }
 
 // PeekTrailerKeys returns the names that Trailers yields. The next call to PeekKeys or PeekTrailerKeys reuses the
-// slice.
+// returned slice.
 func (h *header) PeekTrailerKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.Trailers() {

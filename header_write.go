@@ -9,6 +9,7 @@ import (
 	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // statusLines are the status lines of the codes that have a reason phrase.
@@ -130,7 +131,7 @@ func (h *RequestHeader) appendHead(dst []byte, o *outgoing) []byte {
 func (h *RequestHeader) appendUsual(dst []byte, o *outgoing) (_ []byte, host int) {
 	l := &h.head.Fields
 	host = -1
-	if !h.head.Parsed() {
+	if !h.head.Received {
 		if host = l.FindID(field.Host); host >= 0 {
 			dst = http1.AppendField(dst, "Host", l.Value(host))
 		}
@@ -206,8 +207,8 @@ func (h *header) appendFraming(dst []byte, o *outgoing, length int64) []byte {
 // asStored returns the outgoing that the header itself asks for.
 func (h *header) asStored() outgoing {
 	o := outgoing{length: h.sentLength(), close: h.ConnectionClose()}
-	o.keepAlive = h.head.Flags&http1.ConnectionKeepAlive != 0
-	o.defaultContentType = !h.head.Parsed()
+	o.keepAlive = h.head.Flags&message.ConnectionKeepAlive != 0
+	o.defaultContentType = !h.head.Received
 	return o
 }
 

@@ -20,11 +20,12 @@ var requestBodyKeep, responseBodyKeep atomic.Int64
 
 func init() { SetBodySizePoolLimit(maxKeptBuffer, maxKeptBuffer) }
 
-// SetBodySizePoolLimit sets up to which capacity, in bytes, requests and responses keep their body buffers when they
-// are reset. The default is 64 KiB; a negative value means any capacity. Larger buffers go back to shared pools, so
+// SetBodySizePoolLimit sets the maximum capacity, in bytes, of the body buffer that a request or response keeps after
+// Reset. The default is 64 KiB; a negative value means any capacity. Reset returns larger buffers to shared pools, so
 // raising the limit gains little.
 //
-// It may be called at any time, but it affects all packages of the program. Call it only from package main.
+// You may call SetBodySizePoolLimit at any time, but it affects all packages of the program. Call SetBodySizePoolLimit
+// only from package main.
 func SetBodySizePoolLimit(reqBodyLimit, respBodyLimit int) {
 	requestBodyKeep.Store(int64(reqBodyLimit))
 	responseBodyKeep.Store(int64(respBodyLimit))
@@ -33,8 +34,8 @@ func SetBodySizePoolLimit(reqBodyLimit, respBodyLimit int) {
 // AcquireRequest returns an empty request from a pool.
 func AcquireRequest() *Request { return requests.Get().(*Request) }
 
-// ReleaseRequest resets req and returns it to the pool. Do not use req or any view of it afterwards. Race builds
-// overwrite the memory that views refer to.
+// ReleaseRequest resets req and returns it to the pool. Afterwards, do not use req or any []byte that its methods
+// returned. Builds with the race detector overwrite the memory of req.
 func ReleaseRequest(req *Request) {
 	if bufpool.Poisons {
 		req.values.reset() // closing a value may look at the request
@@ -49,16 +50,16 @@ func ReleaseRequest(req *Request) {
 // AcquireResponse returns an empty response from a pool.
 func AcquireResponse() *Response { return responses.Get().(*Response) }
 
-// ReleaseResponse resets resp and returns it to the pool. Do not use resp or any view of it afterwards. Race builds
-// overwrite the memory that views refer to.
+// ReleaseResponse resets resp and returns it to the pool. Afterwards, do not use resp or any []byte that its methods
+// returned. Builds with the race detector overwrite the memory of resp.
 func ReleaseResponse(resp *Response) {
 	resp.Reset()
 	resp.retire(&resp.Header.header)
 	responses.Put(resp)
 }
 
-// message is implemented by Request and Response, for writing.
-type message interface{ Write(w *bufio.Writer) error }
+// writable is implemented by Request and Response, for writing.
+type writable interface{ Write(w *bufio.Writer) error }
 
 // countingWriter counts the bytes that are written to w.
 type countingWriter struct {
@@ -74,7 +75,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 
 var messageBuffers = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
 
-func writeMessage(m message, w io.Writer) (int64, error) {
+func writeMessage(m writable, w io.Writer) (int64, error) {
 	counted := countingWriter{w: w}
 	bw := messageBuffers.Get().(*bufio.Writer)
 	bw.Reset(&counted)
@@ -87,7 +88,7 @@ func writeMessage(m message, w io.Writer) (int64, error) {
 	return counted.n, err
 }
 
-func messageText(m message) string {
+func messageText(m writable) string {
 	var text strings.Builder
 	if _, err := writeMessage(m, &text); err != nil {
 		return err.Error()

@@ -24,7 +24,7 @@ func TestMessagesCopiedByValueDoNotPanic(t *testing.T) {
 		var resp, copiedResp Response
 		read := func(head string) {
 			req.Header.Reset()
-			if _, err := http1.ParseRequest(&req.Header.head, []byte(head), &readLimits); err != nil {
+			if _, err := new(http1.Parser).ParseRequest(&req.Header.head, []byte(head), &readLimits); err != nil {
 				t.Fatal(err)
 			}
 			resp.Reset()

@@ -13,7 +13,7 @@ const fuzzLimit = 1 << 16
 
 // readAlike reads in whole and byte by byte, and fails if that makes a difference.
 // It returns what is left behind the message.
-func readAlike(t *testing.T, in []byte, first, second message, read func(m message, r *bufio.Reader) error) (rest []byte, err error) {
+func readAlike(t *testing.T, in []byte, first, second writable, read func(m writable, r *bufio.Reader) error) (rest []byte, err error) {
 	r := bufio.NewReaderSize(bytes.NewReader(in), 1<<17)
 	err = read(first, r)
 	cut := bufio.NewReaderSize(oneByteReader{bytes.NewReader(in)}, 1<<17)
@@ -47,7 +47,7 @@ func FuzzRequestRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var req, again Request
-		read := func(m message, r *bufio.Reader) error { return m.(*Request).ReadLimitBody(r, fuzzLimit) }
+		read := func(m writable, r *bufio.Reader) error { return m.(*Request).ReadLimitBody(r, fuzzLimit) }
 		rest, err := readAlike(t, in, &req, &again, read)
 		if err != nil || req.MayContinue() {
 			return
@@ -91,7 +91,7 @@ func FuzzResponseRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte, head bool) {
 		resp, again := Response{SkipBody: head}, Response{SkipBody: head}
-		read := func(m message, r *bufio.Reader) error { return m.(*Response).ReadLimitBody(r, fuzzLimit) }
+		read := func(m writable, r *bufio.Reader) error { return m.(*Response).ReadLimitBody(r, fuzzLimit) }
 		rest, err := readAlike(t, in, &resp, &again, read)
 		if err != nil {
 			return

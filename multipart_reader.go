@@ -272,7 +272,7 @@ func checkPartHeader(head string) error {
 }
 
 // Part is one part of a multipart body, with headers and content. A Part is an io.Reader for the content. You can read
-// from the Part until you request the next part. You may keep strings that its methods return.
+// from the Part until you request the next part. You may keep strings that the methods of a Part return.
 type Part struct {
 	m        *MultipartReader // nil after the next call of NextPart
 	head     string           // header lines, each with its CRLF
@@ -305,8 +305,8 @@ func (p *Part) Read(b []byte) (int, error) {
 // FormName returns the name of the part's form field (RFC 7578 §4.2). If the part has no such name, the result is "".
 func (p *Part) FormName() string { return p.formName }
 
-// FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client
-// chose the name, so do not trust it.
+// FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client chose
+// the name, so do not trust the name.
 func (p *Part) FileName() string { return p.fileName }
 
 // Header returns the value of the first header with this name. If there is no such header, the result is "". The name

@@ -125,7 +125,7 @@ const (
 	HeaderXXSSProtection                  = "X-XSS-Protection"
 )
 
-// Request methods. They are defined in RFC 9110 §9.3, and PATCH in RFC 5789.
+// Request methods. RFC 9110 §9.3 defines all methods except PATCH (RFC 5789) and QUERY.
 const (
 	MethodGet     = "GET"
 	MethodHead    = "HEAD"

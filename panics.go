@@ -13,7 +13,7 @@ import (
 // PanicError is an error that reports a panic in a function of your program. A panic in one of the following functions
 // is reported as a PanicError:
 //
-//   - a Resolver: every call that waits for the name gets the error
+//   - a Resolver: every call that waits for the lookup gets the error
 //   - the Dial function, the Trace or the TLS settings of a PipelineClient: every call on the connection gets the error
 //   - a handler, if middleware.Recover is in use: the error handler of package web gets the error
 type PanicError struct {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Protocols is a set of HTTP protocols. It has the same methods as net/http.Protocols. The zero value is the empty set.
-// You may compare Protocols values with ==.
+// Protocols is a set of HTTP protocols. Protocols has the same methods as net/http.Protocols. The zero value is the
+// empty set. You may compare Protocols values with ==.
 //
 // In the fields Server.Protocols, Client.Protocols and HostClient.Protocols, nil means the protocols that this version
 // of the module recommends. At present, the recommended set contains only HTTP/1, which includes HTTP/1.1 and HTTP/1.0.
@@ -74,8 +74,9 @@ func (p *Protocols) check() error {
 	return fmt.Errorf("%w: got %v, want {HTTP1}", ErrProtocols, *p)
 }
 
-// HTTP2Config configures HTTP/2. Its fields have the same names and meanings as in net/http.HTTP2Config. In each field,
-// zero means the default. If a field applies only to clients or only to servers, the comment on the field says so.
+// HTTP2Config configures HTTP/2. The fields of an HTTP2Config have the same names and meanings as in
+// net/http.HTTP2Config. In each field, zero means the default. If a field applies only to clients or only to servers,
+// the comment on the field says so.
 //
 // This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. Do not change an HTTP2Config
 // that a Server or client already uses.
@@ -109,7 +110,7 @@ type HTTP2Config struct {
 	MaxReceiveBufferPerStream int
 
 	// SendPingTimeout is how long a connection can go without received data before a PING frame checks whether the peer
-	// still responds. Zero turns this check off.
+	// still responds. Zero turns the PING frames off.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The

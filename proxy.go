@@ -18,13 +18,13 @@ import (
 // defaultProxyTimeout is how long a dial through a proxy may take if nothing else is said.
 const defaultProxyTimeout = 10 * time.Second
 
-// ProxyDialer opens connections through proxies. Its methods DialContext, Dial and DialTimeout can be assigned
-// to the HostClient fields with the same names. Every connection is a tunnel, even for plain HTTP, and the
-// proxy resolves the names. Unix sockets are dialed directly. The zero value uses the proxies that the
-// environment variables specify for plain HTTP.
+// ProxyDialer opens connections through proxies. The methods DialContext, Dial and DialTimeout can be assigned to the
+// HostClient fields with the same names. Every connection is a tunnel, even for plain HTTP, and the proxy resolves the
+// names. Unix sockets are dialed directly. The zero value uses the proxies that the environment variables specify for
+// plain HTTP.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
-// *ErrDialWithUpstream. If a proxy was used, that error wraps a *ProxyError.
+// *ErrDialWithUpstream. If a dial through a proxy fails, the *ErrDialWithUpstream wraps a *ProxyError.
 type ProxyDialer struct {
 	// URL is the proxy for all connections. If URL is nil, the Proxy field chooses the proxy. The URL's scheme is one
 	// of these:
@@ -68,12 +68,12 @@ type ProxyDialer struct {
 	ConnectHeader func(ctx context.Context, target string, h *RequestHeader) error
 
 	// OnConnectResponse is called with the response to each CONNECT request, including refusals. resp is valid until
-	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse is
-	// optional.
+	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse may be
+	// nil.
 	OnConnectResponse func(ctx context.Context, target string, resp *ResponseHeader) error
 
 	// Timeout limits a whole dial, including the handshakes with the proxy. Zero means 10 seconds. With a negative
-	// value, only the context limits a dial. DialTimeout uses its timeout argument instead.
+	// value, only the context limits a dial. DialTimeout uses its timeout argument instead of Timeout.
 	Timeout time.Duration
 
 	tls    clientTLS
@@ -85,8 +85,8 @@ type ProxyError struct {
 	// Proxy is the address of the proxy, as host:port.
 	Proxy string
 
-	// StatusCode is the status code with which an HTTP proxy refused the tunnel, or 0 if the dial failed for a
-	// different reason.
+	// StatusCode is the status code with which an HTTP proxy refused the tunnel. If the dial failed for a different
+	// reason, StatusCode is 0.
 	StatusCode int
 
 	// Err says why there is no tunnel. If StatusCode is not 0, Err is nil.
@@ -103,8 +103,8 @@ func (e *ProxyError) Error() string {
 	return text + errorText(e.Err)
 }
 
-// HTTPStatus returns StatusCode, the status code with which an HTTP proxy refused the tunnel. The server behind
-// the proxy has not seen the request.
+// HTTPStatus returns StatusCode, the status code with which an HTTP proxy refused the tunnel. If the proxy refused the
+// tunnel, the server behind the proxy has not seen the request.
 func (e *ProxyError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns Err.
@@ -286,11 +286,11 @@ func (d *ProxyDialer) connectRequest(ctx context.Context, to dial.Target, author
 // HTTPS_PROXY and NO_PROXY. The Proxy method may be called concurrently. Do not change fields after the first call to
 // Proxy.
 type ProxyRules struct {
-	// HTTPProxy is the proxy for http targets. Its value is a URL, or the host:port of an HTTP proxy. If HTTPProxy is
+	// HTTPProxy is the proxy for http targets. The value is a URL, or the host:port of an HTTP proxy. If HTTPProxy is
 	// empty, connections for http use no proxy.
 	HTTPProxy string
 
-	// HTTPSProxy is the proxy for https targets. Its value is a URL, or the host:port of an HTTP proxy. If HTTPSProxy
+	// HTTPSProxy is the proxy for https targets. The value is a URL, or the host:port of an HTTP proxy. If HTTPSProxy
 	// is empty, connections for https use no proxy.
 	HTTPSProxy string
 
@@ -306,8 +306,8 @@ type ProxyRules struct {
 	broken error // a proxy is no URL
 }
 
-// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If a variable is not
-// set, its lowercase form is used instead: http_proxy, https_proxy or no_proxy.
+// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If one of the variables is not
+// set, its lowercase form is used: http_proxy, https_proxy or no_proxy.
 //
 // In a CGI program, HTTP_PROXY is not trusted, because the variable can contain the value of a request's Proxy header.
 // A dial in a CGI program fails if it needs HTTP_PROXY.
@@ -321,8 +321,8 @@ var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
 // Proxy returns the URL of the proxy for target, or nil for a direct connection. The method uses only the scheme and
 // the host of target. If a proxy in the rules is invalid, the method returns an error, so that nothing is dialed
-// directly by mistake. The context is ignored. The method can be used as the Proxy field of Client, HostClient and
-// ProxyDialer.
+// directly by mistake. The method ignores its context. The method can be used as the Proxy field of Client, HostClient
+// and ProxyDialer.
 func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {
 		rules := dial.ProxyRules{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.cgi}

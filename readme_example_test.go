@@ -17,7 +17,7 @@ func printIssues(ctx context.Context, url, token string) error {
 		return err
 	}
 	issues := rest.PagesByLink[struct{ Title string }](ctx, api, "repos/golang/go/issues", rest.SetQuery("state", "open"))
-	for issue, err := range issues { // fetches the next page when the loop gets there
+	for issue, err := range issues { // fetches each page when the loop needs it
 		if err != nil {
 			return err // a *rest.APIError, a *rest.RateLimitError, …
 		}

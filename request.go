@@ -11,15 +11,15 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
 // Request is an HTTP request.
 //
 // The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. Only one goroutine at a
-// time may use a Request. The methods of a Request return slices that point into the request's buffers. These slices
-// are valid until the request is changed, reset or released, or until the handler that received the request returns.
+// time may use a Request. The methods of a Request return slices that point into the request's buffers. A slice is
+// valid until the request is changed, reset or released. In a handler, a slice is valid only until the handler returns.
 type Request struct {
 	_ noCopy
 
@@ -57,7 +57,7 @@ type Request struct {
 	// FullDuplex before calling StreamResponse. See [RequestCtx.StreamResponse].
 	FullDuplex bool
 
-	// DisableRedirectPathNormalizing makes DoRedirects use the paths in Location unchanged. By default dot segments
+	// DisableRedirectPathNormalizing makes DoRedirects use the paths in Location unchanged. By default, dot segments
 	// are removed and special characters are escaped.
 	DisableRedirectPathNormalizing bool
 }
@@ -336,18 +336,18 @@ func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
 // §10.1.1). If MayContinue returns true, send a 100 response or a final response, or close the connection. HTTP/1.0
 // has no 100 response, so the result is false for an HTTP/1.0 client.
 func (req *Request) MayContinue() bool {
-	return req.Header.head.Flags&http1.ExpectContinue != 0 && req.Header.IsHTTP11()
+	return req.Header.head.Flags&message.ExpectContinue != 0 && req.Header.IsHTTP11()
 }
 
 // SetTimeout limits the duration of a client call, up to the end of the response body. Zero means that only the
 // client's own limits apply.
 func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 
-// Context returns the context that was passed to DoContext for the call that is sending the request. Use the context in
-// a RoundTripper, in RetryIfErr and in LBClient.HealthCheck.
+// Context returns the context of the DoContext call that is sending the request. Use the context in a RoundTripper, in
+// RetryIfErr and in LBClient.HealthCheck.
 //
-// If DoContext was not used, or if no call is in flight, the result is context.Background(). On a server, the result
-// is always context.Background(), so use the RequestCtx as the context there. The result is never nil.
+// If DoContext was not used, or if no call is in flight, the result is context.Background(). On a server, the result is
+// always context.Background(), so use the RequestCtx as the context in a handler. The result is never nil.
 //
 // A call can have an earlier deadline than its context, so a RoundTripper must also respect GetTimeOut.
 func (req *Request) Context() context.Context {
@@ -371,7 +371,7 @@ func (req *Request) UserValue(key any) any { return req.values.get(key) }
 // RemoveUserValue removes the value stored under key without closing it.
 func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.index(textKey(key))) }
 
-// ResetUserValues removes all values and closes those that implement io.Closer.
+// ResetUserValues removes all values and closes the values that implement io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
 
 // BodyUncompressed decompresses the body according to Content-Encoding, and returns the result. The limits are the

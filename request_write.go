@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"io"
 
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Write writes the request to w without flushing it. A body of unknown size is sent in chunks. If a stream is shorter
@@ -87,7 +87,7 @@ func (req *Request) content() []byte {
 // anticipate one (RFC 9110 §8.6). Unknown methods count as such.
 func (req *Request) isBodiless() bool {
 	switch req.Header.methodID() {
-	case http1.Post, http1.Put, http1.Patch:
+	case message.Post, message.Put, message.Patch:
 		return false
 	}
 	return true

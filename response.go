@@ -7,14 +7,15 @@ import (
 	"os"
 
 	"github.com/gallop-http/gallop/internal/coding"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Response is an HTTP response.
 //
 // The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. Only one goroutine at a
-// time may use a Response. The methods of a Response return slices that point into the response's buffers. These slices
-// are valid until the response is changed, reset or released, or until the handler returns.
+// time may use a Response. The methods of a Response return slices that point into the response's buffers. A slice is
+// valid until the response is changed, reset or released. In a handler, a slice is valid only until the handler
+// returns.
 type Response struct {
 	_ noCopy
 
@@ -26,11 +27,11 @@ type Response struct {
 	// ImmediateHeaderFlush makes Write send the headers of a streamed response before the stream yields any data.
 	ImmediateHeaderFlush bool
 
-	// StreamBody makes Read and client calls return as soon as the headers have arrived. The body is then a stream. If
-	// receiving the body fails, reading the stream returns the error.
+	// StreamBody makes Read and client calls return as soon as the headers have arrived. With StreamBody, the body is a
+	// stream. If receiving the body fails, reading the stream returns the error.
 	StreamBody bool
 
-	// SkipBody marks the response to a HEAD request: Read reads no body, and Write writes none.
+	// SkipBody marks the response to a HEAD request. With SkipBody, Read reads no body, and Write writes no body.
 	SkipBody bool
 
 	readWhole     bool // the body is read whole, regardless of StreamResponseBody
@@ -126,11 +127,11 @@ func (resp *Response) dropBodyAndCoding() {
 	}
 }
 
-// TakeBodyStream hands the body stream over to the caller, who must read and close it. The first size bytes of the
-// stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is empty. If
-// the body was not a stream, TakeBodyStream returns nil.
+// TakeBodyStream hands the body stream over to the caller. The caller must read and close the stream. The first size
+// bytes of the stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is
+// empty. If the body was not a stream, TakeBodyStream returns nil.
 //
-// Trailers that arrive after the call are dropped, because the response can already hold another message by then.
+// Trailers that arrive after the call are dropped, because the program may already reuse the response.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 	r = resp.BodyStream()
 	if r == nil {
@@ -160,22 +161,21 @@ func (resp *Response) RemoteAddr() net.Addr { return resp.remote }
 func (resp *Response) LocalAddr() net.Addr { return resp.local }
 
 // TLSConnectionState returns the TLS state of the connection that the response arrived on. Without TLS the result is
-// nil. All responses on a connection share the state, so do not change it.
+// nil. All responses on a connection share the state, so do not change the state.
 func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tls }
 
 // mayHaveBody reports whether a body is sent (RFC 9110 §6.4.1). A 205 response is framed like one with a body,
 // but its body must be empty (§15.3.6).
 func (resp *Response) mayHaveBody() bool {
 	status := resp.StatusCode()
-	return !resp.SkipBody && status != StatusResetContent && http1.MayHaveBody(status, http1.OtherMethod)
+	return !resp.SkipBody && status != StatusResetContent && message.MayHaveBody(status, message.OtherMethod)
 }
 
 // BodyUncompressed decompresses the body according to Content-Encoding, and returns the result. The limits are the
 // same as for BodyGunzip. If there is no Content-Encoding, BodyUncompressed returns the same bytes as Body. If a
 // content coding is unknown, the error is ErrContentEncodingUnsupported.
 //
-// If a response cannot have a body, such as a response to HEAD or one with status 304, the result is empty regardless
-// of Content-Encoding.
+// For a response that cannot have a body, such as a 304, the result is empty, and Content-Encoding is ignored.
 func (resp *Response) BodyUncompressed() ([]byte, error) {
 	return resp.uncompressedAnswer(coding.Limits{})
 }

@@ -37,9 +37,8 @@ const (
 
 // RequestHandler handles a request: it reads ctx.Request and fills ctx.Response.
 //
-// ctx and all byte slices that its methods return belong to the server. Do not use ctx or these slices after the
-// handler has returned. Strings stay valid. A handler may block. The server can call the same handler on several
-// goroutines at once.
+// After the handler has returned, do not use ctx or any []byte that its methods returned. Strings that the methods of
+// ctx returned stay valid. A handler may block. The server can call the same handler on several goroutines at once.
 type RequestHandler func(ctx *RequestCtx)
 
 // ServeHandler serves the connection c. When the ServeHandler returns, the server closes c. See [Server.NextProto].
@@ -74,8 +73,8 @@ type Server struct {
 	// is called, ctx.Response already has the status that RFC 9110 requires. Unless err is ErrRequestLimit, the server
 	// closes the connection after the response. If ErrorHandler is nil, the response body is one line of text.
 	//
-	// In most cases err is the error that fasthttp would pass: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer, an
-	// ErrBrokenChunk, or a *net.OpError for a request that arrived too slowly. For a request beyond
+	// In most cases, err is the same error as in fasthttp: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer or an
+	// ErrBrokenChunk. For a request that arrived too slowly, err is a *net.OpError. For a request beyond
 	// MaxConcurrentRequests, err is ErrRequestLimit. For all errors except ErrBodyTooLarge, ErrGetOnly and
 	// ErrRequestLimit, errors.As finds a *ParseError with the status and the reason.
 	ErrorHandler func(ctx *RequestCtx, err error)
@@ -86,13 +85,13 @@ type Server struct {
 
 	// ContinueHandler decides from the header whether to accept a request with Expect: 100-continue (RFC 9110 §10.1.1).
 	// If ContinueHandler returns false, the client gets 417 (Expectation Failed). If ContinueHandler is nil, the server
-	// sends 100 (Continue) when Handler first reads the body. To refuse the body, Handler returns without reading the
-	// body.
+	// sends 100 (Continue) when Handler first reads the body. Handler can refuse the body by returning without reading
+	// the body.
 	ContinueHandler func(header *RequestHeader) bool
 
 	// ExpectHandler replaces ContinueHandler and returns a status. If the status is 100, the server accepts the
-	// request. Otherwise, the server sends ctx.Response with that status. If ExpectHandler is set, ContinueHandler is
-	// not called.
+	// request. For any other status, the server sends ctx.Response with the status. If ExpectHandler is set,
+	// ContinueHandler is not called.
 	ExpectHandler func(ctx *RequestCtx) int
 
 	// BaseContext returns the parent context for requests on connections from ln. Each RequestCtx has the parent's
@@ -112,9 +111,9 @@ type Server struct {
 	ConnState func(c net.Conn, state ConnState)
 
 	// OnListen is called when the server is about to accept connections. Serve and all other methods that serve a
-	// listener call OnListen. ln is the same listener that BaseContext gets. For example, use OnListen to learn the
-	// port that the system chose for the address ":0", or to report that the server is ready. If clients connect before
-	// OnListen returns, their connections wait in the listener's queue. OnListen must not wait for Shutdown or Close.
+	// listener call OnListen. ln is the same listener that BaseContext gets. For example, use OnListen to learn which
+	// port the system chose for the address ":0". If clients connect before OnListen returns, their connections wait in
+	// the listener's queue. OnListen must not wait for Shutdown or Close.
 	OnListen func(ln net.Listener)
 
 	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the module
@@ -122,13 +121,13 @@ type Server struct {
 	// protocol or lacks HTTP/1, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig
 	// and always offers HTTP/1.1. To offer HTTP/2, register a handler for "h2" with Server.NextProto. Listing "h2" in
-	// TLSConfig.NextProtos is not enough. A configuration from GetConfigForClient offers the protocols that the
-	// configuration lists, but "h2" only if a handler for "h2" is registered.
+	// TLSConfig.NextProtos is not enough. A configuration from GetConfigForClient offers the protocols in its
+	// NextProtos. The protocol "h2" is offered only if a handler for "h2" is registered.
 	TLSConfig *tls.Config
 
 	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the search order that [RequestCtx.FormValue]
@@ -224,8 +223,8 @@ type Server struct {
 	MaxHeaderFields int
 
 	// MaxFormArgs limits how many arguments are parsed from a query, or from a form in the body. If a query or form has
-	// more arguments, QueryArgs or PostArgs contains only the first MaxFormArgs arguments, and Args.Err returns
-	// ErrTooManyArgs. Zero means 10,000. A negative value means no limit.
+	// more arguments, the Args contains only the first MaxFormArgs arguments, and Args.Err returns ErrTooManyArgs. Zero
+	// means 10,000. A negative value means no limit.
 	//
 	// MaxFormArgs also limits the parts of a multipart form. If the form has more parts, RequestCtx.MultipartForm
 	// returns ErrTooManyArgs. Regardless of MaxFormArgs, a multipart form may have at most 1000 parts.
@@ -237,15 +236,15 @@ type Server struct {
 	MaxRequestBodySize int
 
 	// LameDuck is how long the server continues to accept connections and to serve requests after Shutdown was called.
-	// During the LameDuck time, the server closes each connection after its next response, so that load balancers and
-	// clients can switch to another server without losing a request. When the LameDuck time has passed, Shutdown closes
+	// During the LameDuck time, the server closes each connection after its next response. Load balancers and clients
+	// can then switch to another server without losing a request. When the LameDuck time has passed, Shutdown closes
 	// the listeners and the idle connections. If LameDuck is zero or negative, Shutdown closes the listeners and the
 	// idle connections at once.
 	LameDuck time.Duration
 
-	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests once their context is done and the
-	// LameDuck time has passed. When ShutdownTimeout has passed, Run and RunTLS close the remaining connections. Zero
-	// or a negative value means no time limit.
+	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests during a shutdown. The time starts when
+	// the LameDuck time has passed. When ShutdownTimeout has passed, Run and RunTLS close the remaining connections.
+	// Zero or a negative value means no time limit.
 	ShutdownTimeout time.Duration
 
 	// Engine selects how connections are served. The default is EngineAuto. On Linux, EngineAuto serves TCP and unix
@@ -273,10 +272,9 @@ type Server struct {
 	TCPKeepalive bool
 
 	// AllowHalfClose keeps the context of a request alive if the client closes only its sending side and waits for the
-	// response. By default, closing the sending side cancels the context, because the server cannot distinguish a
-	// half-closed connection from a client that has exited. The server sends the response regardless of AllowHalfClose.
-	// If AllowHalfClose is set, a failed write still cancels the context. On Linux, a connection reset cancels the
-	// context too.
+	// response. By default, closing the sending side cancels the context, because a client that has exited looks the
+	// same to the server. The server sends the response regardless of AllowHalfClose. If AllowHalfClose is set, a
+	// failed write still cancels the context. On Linux, a connection reset cancels the context too.
 	AllowHalfClose bool
 
 	// DisableKeepalive makes the server close every connection after its first response.
@@ -286,8 +284,7 @@ type Server struct {
 	GetOnly bool
 
 	// AllowTrace passes TRACE requests to Handler. By default, TRACE requests are refused with 405. A handler that
-	// echoes a TRACE request, as RFC 9110 §9.3.8 describes, can reveal cookies and other headers to scripts that must
-	// not see these headers.
+	// echoes a TRACE request (RFC 9110 §9.3.8) can reveal secret headers, such as cookies, to scripts.
 	AllowTrace bool
 
 	// StreamRequestBody makes the server call Handler as soon as the header of a request has arrived. The handler reads
@@ -305,8 +302,8 @@ type Server struct {
 	// Deprecated: idle connections never hold a buffer.
 	ReduceMemoryUsage bool
 
-	// DisableHeaderNamesNormalizing turns off the normalization of header names. The server then sends header names
-	// exactly as handlers set them, and iterators return the names of received headers unchanged. The server calls
+	// DisableHeaderNamesNormalizing turns off the normalization of header names. Header names are sent exactly as
+	// handlers set the names. Iterators return the names of received headers unchanged. The server calls
 	// DisableNormalizing on the headers of each request and response.
 	DisableHeaderNamesNormalizing bool
 
@@ -327,8 +324,8 @@ type Server struct {
 	// NoDefaultContentType omits the Content-Type header unless the handler sets one.
 	NoDefaultContentType bool
 
-	// KeepHijackedConns keeps a hijacked connection open when its HijackHandler returns. The program must then close
-	// the connection. By default the server closes the connection when the HijackHandler returns.
+	// KeepHijackedConns keeps a hijacked connection open when its HijackHandler returns. With KeepHijackedConns, the
+	// program must close the connection. By default, the server closes the connection when the HijackHandler returns.
 	KeepHijackedConns bool
 
 	// CloseOnShutdown has no effect.
@@ -336,9 +333,8 @@ type Server struct {
 	// Deprecated: during Shutdown, each connection is always closed after its response.
 	CloseOnShutdown bool
 
-	// PoisonReleased overwrites the memory of a request with 0xDB after its handler has returned, so that tests detect
-	// byte slices that are used after the handler has returned. Builds with the race detector always overwrite this
-	// memory.
+	// PoisonReleased overwrites the memory of a request with 0xDB after its handler has returned. Tests can then detect
+	// byte slices that are used too late. Builds with the race detector always overwrite the memory of a request.
 	PoisonReleased bool
 
 	// MaxKeepaliveDuration has no effect.
@@ -398,10 +394,9 @@ func (s *Server) prepareToServe() error {
 // it returns. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned
 // io.EOF.
 //
-// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" but no handler for "h2" is registered
-// with NextProto, the server uses a copy of the configuration without "h2". If the configuration sets
-// GetConfigForClient, the server also uses a copy of the configuration. Calls of SetSessionTicketKeys on the original
-// configuration do not change the copy.
+// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" without a handler from NextProto, the
+// server uses a copy that omits "h2". If the TLS configuration of ln sets GetConfigForClient, the server uses a copy
+// too. Calls of SetSessionTicketKeys on the original configuration do not change the copy.
 //
 // If this version does not support the protocols in s.Protocols, Serve serves no connection and returns an error that
 // wraps ErrProtocols.
@@ -433,7 +428,7 @@ func (s *Server) Serve(ln net.Listener) error {
 // refused a request and closed c.
 //
 // If a read from c returns io.EOF after a request, the client has closed its sending side. If c is a socket, or TLS
-// over a socket, io.EOF cancels the request's context unless AllowHalfClose is set. For other connections, io.EOF does
+// over a socket, io.EOF cancels the request's context unless AllowHalfClose is set. If c is not a socket, io.EOF does
 // not cancel the context. Read errors other than io.EOF always cancel the context.
 func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // requestBody is the body of the request that is being served. Nothing else reads
@@ -18,7 +19,7 @@ import (
 type requestBody struct {
 	c         *serverConn
 	open      bool // a request is being served, its head must stay where it is
-	kind      http1.BodyKind
+	kind      message.BodyKind
 	announced int64 // how long a Fixed body is; negative: the body is Chunked
 	left      int64 // of a Fixed body
 	chunks    http1.ChunkReader
@@ -31,14 +32,14 @@ type requestBody struct {
 }
 
 // begin takes over the body of the request whose head was read.
-func (b *requestBody) begin(c *serverConn, head *http1.Head) {
-	if head.Body == http1.NoBody { // the rest is of no account then
-		b.c, b.open, b.kind, b.err, b.unseen = c, true, http1.NoBody, nil, nil
+func (b *requestBody) begin(c *serverConn, head *message.Head) {
+	if head.Body == message.NoBody { // the rest is of no account then
+		b.c, b.open, b.kind, b.err, b.unseen = c, true, message.NoBody, nil, nil
 		return
 	}
 	b.c, b.open, b.kind, b.announced, b.left = c, true, head.Body, head.Length, head.Length
 	b.whole, b.err, b.got, b.waited, b.handle, b.unseen = false, nil, 0, 0, nil, nil
-	if head.Body == http1.Chunked {
+	if head.Body == message.Chunked {
 		b.chunks = http1.ChunkReader{}
 	}
 }
@@ -49,9 +50,9 @@ func (b *requestBody) reading() bool { return b.open }
 // ended reports whether the body was read to its end.
 func (b *requestBody) ended() bool {
 	switch b.kind {
-	case http1.Fixed:
+	case message.Fixed:
 		return b.left == 0
-	case http1.Chunked:
+	case message.Chunked:
 		return b.chunks.Done()
 	}
 	return true
@@ -91,14 +92,14 @@ func (c *serverConn) takeBody(announced int64) error {
 
 // bodyTooLarge reports whether the body is announced with more bytes than it may have.
 func (c *serverConn) bodyTooLarge() bool {
-	return c.body.kind == http1.Fixed && c.body.left > c.maxBody && !c.srv.StreamRequestBody
+	return c.body.kind == message.Fixed && c.body.left > c.maxBody && !c.srv.StreamRequestBody
 }
 
 // inBuffer returns the body if it lies in the input buffer in one piece, and has
 // used it then.
 func (b *requestBody) inBuffer() ([]byte, bool) {
 	in := &b.c.input
-	if b.kind == http1.Fixed {
+	if b.kind == message.Fixed {
 		if int64(len(in.unread())) < b.left {
 			return nil, false
 		}
@@ -135,7 +136,7 @@ func (b *requestBody) readAll(dst []byte) ([]byte, error) {
 			return dst, err
 		}
 		dst = append(bufpool.Grow(dst, len(data)), data...)
-		if b.kind == http1.Fixed && b.left > 0 {
+		if b.kind == message.Fixed && b.left > 0 {
 			if dst, err = b.readDirect(dst); err != nil {
 				return dst, err
 			}
@@ -196,7 +197,7 @@ func (b *requestBody) next() ([]byte, error) {
 
 // decode takes the next bytes of the body from the beginning of raw.
 func (b *requestBody) decode(raw []byte) (data []byte, n int, err error) {
-	if b.kind == http1.Chunked {
+	if b.kind == message.Chunked {
 		if data, n, err = b.chunks.Next(raw, &b.c.set.chunks, &b.c.ctx.Request.Header.trailers); err != nil {
 			err = ErrBrokenChunk{parseError(err)}
 		}
@@ -380,7 +381,7 @@ func (h *bodyHandle) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	if len(h.rest) == 0 {
-		if b.kind == http1.Fixed && b.left > 0 && b.err == nil && b.c.input.empty() {
+		if b.kind == message.Fixed && b.left > 0 && b.err == nil && b.c.input.empty() {
 			n, err := b.readConn(p[:min(int64(len(p)), b.left)])
 			b.took(n)
 			if n == 0 && err != nil {

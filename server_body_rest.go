@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // The server drains what a handler leaves of a request's body, within bounds, so that the
@@ -18,7 +18,7 @@ import (
 // tooMuchToDrain reports whether it is certain that what is left of the body is
 // not going to be read: there is too much, or the client may or may not send it.
 func (b *requestBody) tooMuchToDrain() bool {
-	return b.c.wantsGo || b.err != nil || b.kind == http1.Fixed && b.left > drainSize
+	return b.c.wantsGo || b.err != nil || b.kind == message.Fixed && b.left > drainSize
 }
 
 // drain reads what the handler has left of the body, within bounds, and reports
@@ -75,7 +75,7 @@ func isDrainable(data, raw int) bool { return data <= drainSize && raw <= 2*drai
 // drained for that. It is only looked at if the response is a stream, which may still read it.
 func (c *serverConn) foresee() {
 	b := &c.body
-	if c.close || b.kind == http1.NoBody || c.ctx.hijackHandler != nil {
+	if c.close || b.kind == message.NoBody || c.ctx.hijackHandler != nil {
 		return
 	}
 	if c.ctx.Response.IsBodyStream() {
@@ -85,7 +85,7 @@ func (c *serverConn) foresee() {
 		return
 	}
 	b.sever()
-	c.close = !b.ended() && (b.tooMuchToDrain() || b.kind == http1.Chunked && !b.drain())
+	c.close = !b.ended() && (b.tooMuchToDrain() || b.kind == message.Chunked && !b.drain())
 }
 
 // echoesBody reports whether the body of the response is all of that of the request.
@@ -108,7 +108,7 @@ func (c *serverConn) foreseeBeforeStream() {
 	}
 	defer h.mu.Unlock()
 	h.rest = bytes.Clone(h.rest) // of the input buffer
-	c.close = !b.ended() && (b.tooMuchToDrain() || b.kind == http1.Chunked && !b.endsAhead())
+	c.close = !b.ended() && (b.tooMuchToDrain() || b.kind == message.Chunked && !b.endsAhead())
 }
 
 // endsAhead reports whether a chunked body ends within what drain would read. The bytes that

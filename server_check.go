@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -46,13 +46,13 @@ func (c *serverConn) checkRequest() error {
 		}
 	}
 	switch head.MethodID {
-	case http1.Get, http1.HeadMethod:
+	case message.Get, message.HeadMethod:
 		return nil
-	case http1.Trace, http1.Connect:
-		if head.Body != http1.NoBody {
+	case message.Trace, message.Connect:
+		if head.Body != message.NoBody {
 			return errTraceBody
 		}
-		if head.MethodID == http1.Trace && !c.srv.AllowTrace {
+		if head.MethodID == message.Trace && !c.srv.AllowTrace {
 			return errTraceRefused
 		}
 	}
@@ -63,11 +63,11 @@ func (c *serverConn) checkRequest() error {
 }
 
 // decideExpectation settles who says 100 (Continue) to a request with these expectations, and when.
-func (c *serverConn) decideExpectation(expects http1.Flags) error {
+func (c *serverConn) decideExpectation(expects message.Flags) error {
 	if c.old {
 		return nil
 	}
-	if expects&http1.ExpectOther != 0 {
+	if expects&message.ExpectOther != 0 {
 		return errExpectation
 	}
 	if c.body.ended() {

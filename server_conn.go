@@ -10,6 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -50,7 +51,7 @@ type serverConn struct {
 	queued   bool      // which was before the last one was answered
 
 	// These fields are copied from the request head before a handler can change it.
-	method http1.Method
+	method message.Method
 	old    bool // HTTP/1.0: neither 1xx nor chunks
 	long   bool // the client allows for another request
 
@@ -247,9 +248,10 @@ func (c *serverConn) readHead() error {
 	if c.ctx == nil {
 		c.ctx = c.srv.acquireCtx()
 	}
-	n, err := http1.ParseRequest(&c.ctx.Request.Header.head, in.unread(), &c.set.head)
+	var parser http1.Parser
+	n, err := parser.ParseRequest(&c.ctx.Request.Header.head, in.unread(), &c.set.head)
 	if n == 0 && err == nil {
-		n, err = c.readRestOfHead()
+		n, err = c.readRestOfHead(&parser)
 	}
 	if err != nil {
 		return err
@@ -260,7 +262,7 @@ func (c *serverConn) readHead() error {
 }
 
 // readRestOfHead reads on until the head is there to its end, and returns how long it is.
-func (c *serverConn) readRestOfHead() (n int, err error) {
+func (c *serverConn) readRestOfHead(parser *http1.Parser) (n int, err error) {
 	in, head := &c.input, &c.ctx.Request.Header.head
 	for armed := false; n == 0 && err == nil; armed = true {
 		more := false
@@ -281,7 +283,7 @@ func (c *serverConn) readRestOfHead() (n int, err error) {
 				return 0, err
 			}
 		}
-		n, err = http1.ParseRequest(head, in.unread(), &c.set.head)
+		n, err = parser.ParseRequest(head, in.unread(), &c.set.head)
 	}
 	return n, err
 }
@@ -381,7 +383,7 @@ func (c *serverConn) takeRequest() error {
 	}
 	// The hooks below may change the header, but not where the request ends. So that is read from the header first.
 	head := &ctx.Request.Header.head
-	expects, announced := head.Flags&(http1.ExpectContinue|http1.ExpectOther), head.Length
+	expects, announced := head.Flags&(message.ExpectContinue|message.ExpectOther), head.Length
 	c.body.begin(c, head)
 	if f := c.srv.HeaderReceived; f != nil {
 		c.configure(f(&ctx.Request.Header))
@@ -436,8 +438,8 @@ func (c *serverConn) answerRequest() error {
 }
 
 // noteHead keeps what frames the response.
-func (c *serverConn) noteHead(head *http1.Head) {
-	c.method, c.old, c.long = head.MethodID, head.Minor == 0, head.Flags&http1.LongConnection != 0
+func (c *serverConn) noteHead(head *message.Head) {
+	c.method, c.old, c.long = head.MethodID, head.Minor == 0, head.Flags&message.LongConnection != 0
 }
 
 // configure applies what HeaderReceived said.

@@ -21,8 +21,8 @@ const (
 	// StateIdle is the state of a connection that waits for its next request after the last response has been sent.
 	StateIdle
 
-	// StateHijacked is the state of a connection that a handler has taken over. StateHijacked is the last state
-	// reported for such a connection.
+	// StateHijacked is the state of a connection that a handler has hijacked. StateHijacked is the last state reported
+	// for a hijacked connection.
 	StateHijacked
 
 	// StateClosed is the state of a closed connection. StateClosed is the last state reported for every connection that

@@ -61,14 +61,14 @@ func (c *serverConn) startHijack(h *hijack) {
 
 // HijackConn returns the connection, which the handler may use at once. [RequestCtx.Hijack], in contrast, hands the
 // connection over after the handler has returned. HijackConn first sends the response header, unless
-// HijackSetNoResponse was called. If the handler has not read a streamed request body completely, reads from the
-// connection first return the rest of the body. The rest of a chunked body is still in chunked form. After the body,
-// reads from the connection return the bytes that follow the request.
+// HijackSetNoResponse was called. If a streamed request body has unread bytes, reads from the connection first return
+// the unread bytes. The rest of a chunked body is still in chunked form. After the body, reads from the connection
+// return the bytes that follow the request.
 //
-// After HijackConn, the server neither uses nor counts the connection, so the program must close it. ctx still becomes
-// invalid when the handler returns.
+// After HijackConn, the server neither uses nor counts the connection, so the program must close the connection. After
+// HijackConn, ctx is still valid only until the handler returns.
 //
-// HijackConn fails if the request has timed out, or if the handler has already taken the connection. If the request
+// HijackConn fails if the request has timed out, or if the handler has already hijacked the connection. If the request
 // arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported. For
 // HTTP/2, use AcceptStream.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Nearly all responses are plain: the handler has returned and left a 200 with some header fields
@@ -26,8 +27,8 @@ func (c *serverConn) isPlain() bool {
 	resp := &ctx.Response
 	h := &resp.Header
 	return c.set.plain && c.writeLimit == 0 && c.long && !c.old && !c.close && !c.wantsGo && !c.taken &&
-		c.method != http1.HeadMethod && c.method != http1.Connect &&
-		(h.head.Status == 0 || h.head.Status == StatusOK) && h.head.Reason.Len == 0 && h.head.Body == http1.NoBody &&
+		c.method != message.HeadMethod && c.method != message.Connect &&
+		(h.head.Status == 0 || h.head.Status == StatusOK) && h.head.Reason.Len == 0 && h.head.Body == message.NoBody &&
 		h.flags&(plainFields|protocolSet|noDefaultContentType|noDefaultDate|announced) == 0 && h.head.Fields.HasNone(notPlain) &&
 		!resp.IsBodyStream() && resp.err == nil && !resp.SkipBody && len(resp.bytes()) <= smallBody &&
 		ctx.hijackHandler == nil && ctx.stream.conn == nil && !ctx.life.used.Load() &&

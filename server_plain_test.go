@@ -13,6 +13,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // plainness are handlers with a request, and whether what they leave is a plain response.
@@ -150,7 +151,7 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 			t.Errorf("with %s responses may be plain", name)
 		}
 	}
-	c := &serverConn{srv: &Server{}, set: &settings{plain: true}, ctx: &RequestCtx{}, long: true, method: http1.Get}
+	c := &serverConn{srv: &Server{}, set: &settings{plain: true}, ctx: &RequestCtx{}, long: true, method: message.Get}
 	if !c.isPlain() {
 		t.Error("an empty response is not plain")
 	}
@@ -174,7 +175,7 @@ func TestRecyclePlain(t *testing.T) {
 				ctx := c.ctx
 				head, body, _ := strings.Cut(tt.request, "\r\n\r\n")
 				text := []byte(strings.Replace(head+"\r\n\r\n", "\r\n", "\r\nHost: x\r\n", 1))
-				if _, err := http1.ParseRequest(&ctx.Request.Header.head, text, &c.set.head); err != nil {
+				if _, err := new(http1.Parser).ParseRequest(&ctx.Request.Header.head, text, &c.set.head); err != nil {
 					t.Fatal(err)
 				}
 				ctx.Request.body.view = []byte(body)

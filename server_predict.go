@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // predictor predicts, for each method and path, whether the handler is going to block, by
@@ -71,7 +71,7 @@ const (
 var placeKey = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
 // placeIndex returns which place is that of the method and the target of a request.
-func placeIndex(h *http1.Head) uint32 {
+func placeIndex(h *message.Head) uint32 {
 	return uint32(placeOf(&placeKey, h) % predictPlaces)
 }
 
@@ -83,7 +83,7 @@ func placeIndex(h *http1.Head) uint32 {
 // So each word is multiplied by a secret number, and the two halves of the double-length product
 // are XORed. Without the key, nobody can tell which words collide. The low half of the product
 // alone would reveal some of them.
-func placeOf(key *[2]uint64, head *http1.Head) uint64 {
+func placeOf(key *[2]uint64, head *message.Head) uint64 {
 	target := head.Fields.Bytes(head.Target)
 	h := key[0]
 	for len(target) >= 8 && queries(ascii.Word(target, 0)) == 0 {
@@ -102,7 +102,7 @@ func placeOf(key *[2]uint64, head *http1.Head) uint64 {
 	}
 	hi, lo := bits.Mul64(h^rest, key[1])
 	h = hi ^ lo
-	if head.MethodID == http1.OtherMethod && head.Method.Len > 0 {
+	if head.MethodID == message.OtherMethod && head.Method.Len > 0 {
 		return h + uint64(head.Fields.Bytes(head.Method)[0])<<3 + uint64(head.Method.Len)
 	}
 	return h + uint64(head.MethodID) // those of one target are kept apart

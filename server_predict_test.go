@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 func TestPredictor(t *testing.T) {
@@ -102,11 +103,11 @@ func TestPredictorSettles(t *testing.T) {
 }
 
 // headOf parses a request with that method and target.
-func headOf(t testing.TB, method, target string) *http1.Head {
+func headOf(t testing.TB, method, target string) *message.Head {
 	t.Helper()
-	var h http1.Head
+	var h message.Head
 	b := []byte(method + " " + target + " HTTP/1.1\r\nHost: a\r\n\r\n")
-	if n, err := http1.ParseRequest(&h, b, &http1.Limits{Target: 1 << 10, Head: 1 << 12, Fields: 10}); n != len(b) {
+	if n, err := new(http1.Parser).ParseRequest(&h, b, &http1.Limits{Target: 1 << 10, Head: 1 << 12, Fields: 10}); n != len(b) {
 		t.Fatalf("%s %s: %d of %d bytes, %v", method, target, n, len(b), err)
 	}
 	return &h

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // respond writes the response that the handler has left in ctx, and reads what the
@@ -70,7 +71,7 @@ func (c *serverConn) correct() (replaced bool) {
 	resp := &ctx.Response
 	if ctx.hijackHandler == nil {
 		switch status := resp.StatusCode(); {
-		case c.method == http1.Connect && status/100 == 2:
+		case c.method == message.Connect && status/100 == 2:
 			// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
 			ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
 			c.close, replaced = true, true
@@ -81,18 +82,18 @@ func (c *serverConn) correct() (replaced bool) {
 			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 			c.close, replaced = true, true
 		}
-		if resp.SkipBody && c.method != http1.HeadMethod {
+		if resp.SkipBody && c.method != message.HeadMethod {
 			resp.ResetBody()
 			resp.SkipBody = false
 		}
 	}
-	resp.SkipBody = resp.SkipBody || c.method == http1.HeadMethod
+	resp.SkipBody = resp.SkipBody || c.method == message.HeadMethod
 	return replaced
 }
 
 // opensTunnel reports whether what follows the head of the response is a tunnel.
 func (c *serverConn) opensTunnel() bool {
-	return c.method == http1.Connect && c.ctx.Response.StatusCode()/100 == 2
+	return c.method == message.Connect && c.ctx.Response.StatusCode()/100 == 2
 }
 
 // writeResponse writes head and body of ctx.Response.
@@ -174,7 +175,7 @@ func (c *serverConn) writeHead(out *outgoing) {
 	resp := &c.ctx.Response
 	c.close = c.close || out.close
 	out.close = c.close && (!c.old || resp.Header.hasToSayClose())
-	out.keepAlive = !c.close && (out.keepAlive || resp.Header.head.Flags&http1.ConnectionKeepAlive != 0) // said by the handler
+	out.keepAlive = !c.close && (out.keepAlive || resp.Header.head.Flags&message.ConnectionKeepAlive != 0) // said by the handler
 	if c.ctx.hijackHandler != nil && (c.opensTunnel() || resp.StatusCode() == StatusSwitchingProtocols) {
 		out.close, out.keepAlive = false, false // it goes on, as something else
 	}

@@ -76,8 +76,8 @@ var serverChunkLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Tra
 type EngineType int
 
 const (
-	// EngineAuto serves a connection on an event loop if event loops support the connection. Otherwise, the connection
-	// is served by its own goroutine.
+	// EngineAuto serves a connection on an event loop if event loops support the connection. EngineAuto serves all
+	// other connections on goroutines, one for each connection.
 	EngineAuto EngineType = iota
 
 	// EngineLoop serves connections on event loops. There is one event loop for each processor. An idle connection
@@ -95,7 +95,7 @@ type DispatchType int
 
 const (
 	// DispatchAuto chooses between the loop and a separate goroutine. If earlier calls for the same method and path
-	// were short, the handler is called on the loop. Otherwise, the handler is called on a separate goroutine. While a
+	// were short, the handler is called on the loop. All other handler calls run on a separate goroutine. While a
 	// handler runs on the loop, the loop's other connections wait. If the handler runs longer than two milliseconds,
 	// the loop serves its other connections while the handler is still running.
 	DispatchAuto DispatchType = iota

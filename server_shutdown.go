@@ -22,10 +22,10 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 //     TLS handshake have half a second to send a request.
 //   - ShutdownWithContext waits until all requests have been served.
 //
-// If ctx is done before the last step is complete, ShutdownWithContext closes all remaining connections and returns the
-// error of ctx at once. Handlers can still be running when ShutdownWithContext returns, and some listeners and
-// connections can still be open. If closing a listener fails, the returned error also includes the listener's error.
-// Hijacked connections stay open.
+// If ctx is done before all requests have been served, ShutdownWithContext closes the remaining connections and returns
+// the error of ctx. Handlers can still be running when ShutdownWithContext returns, and some listeners and connections
+// can still be open. If closing a listener fails, the returned error also includes the listener's error. Hijacked
+// connections stay open.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.endKeepAlives()
@@ -61,8 +61,8 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 
 // Close closes all listeners and connections at once, including connections with requests in flight. The method then
 // waits until all handlers have returned, so a handler must not call Server.Close. If closing a listener or a
-// connection blocks, the server waits at most one second for it. The returned error includes the errors from closing
-// listeners.
+// connection blocks, the server waits at most one second for the close. The returned error includes the errors from
+// closing listeners.
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()
@@ -247,8 +247,8 @@ func (t *connTable) wake() {
 }
 
 // Run serves the connections that ln accepts until ctx is done, and then shuts the server down gracefully. Run calls
-// Serve, and calls ShutdownWithContext when ctx is done. Run returns when both calls have returned. Use Run with
-// signal.NotifyContext or an errgroup.
+// Serve, and calls ShutdownWithContext when ctx is done. Run returns when Serve and ShutdownWithContext have returned.
+// Use Run with signal.NotifyContext or an errgroup.
 //
 // If all in-flight requests finish during the shutdown, Run returns nil. If requests are still in flight when
 // ShutdownTimeout has passed, Run returns context.DeadlineExceeded. If Serve returns before ctx is done, Run returns
@@ -295,9 +295,9 @@ type keepAlives struct {
 }
 
 // SetKeepAlivesEnabled turns keep-alive on or off. Keep-alive is on by default. After SetKeepAlivesEnabled(false), each
-// connection is closed after its next response. Connections that are idle after a response are closed, unless a request
-// arrives within a few milliseconds. On connections that have not carried a request yet, the first request is still
-// served. SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
+// connection is closed after its next response. An idle connection that has carried a request is closed unless the next
+// request arrives within a few milliseconds. On a new connection, the server still serves the first request.
+// SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
 func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	k := &s.keepAlives
 	k.mu.Lock()
@@ -327,9 +327,9 @@ type onShutdown struct {
 	fs []func()
 }
 
-// RegisterOnShutdown registers f as a function that Shutdown calls after closing the listeners, on a separate
-// goroutine. Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For
-// example, f can ask the code that uses hijacked connections to close them. Shutdown does not wait for f to return.
+// RegisterOnShutdown registers the function f. Shutdown calls f on a separate goroutine after closing the listeners.
+// Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For example, f
+// can ask the code that uses hijacked connections to close the connections. Shutdown does not wait for f to return.
 // Close does not call f.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown

@@ -8,8 +8,7 @@ import (
 // ServerStats counts the connections and requests of a Server, for metrics and dashboards. See [Server.Stats].
 //
 // The fields Connections, Active, Idle and Handshaking are current values. All other fields are counters that start at
-// zero and never decrease. The values do not always add up exactly, because Stats does not read all of them at the same
-// moment.
+// zero and never decrease. The values do not always add up exactly, because Stats reads the values one after another.
 type ServerStats struct {
 	// Connections is the number of open connections, which is the sum of Active, Idle and Handshaking.
 	Connections uint64
@@ -43,8 +42,8 @@ type ServerStats struct {
 	// Refused counts the requests to which the server responded with an error instead of calling Handler.
 	Refused uint64
 
-	// RefusedConcurrency counts the requests that were refused because of Server.MaxConcurrentRequests. These requests
-	// are also counted in Refused.
+	// RefusedConcurrency counts the requests that were refused because of Server.MaxConcurrentRequests. Refused
+	// includes the requests in RefusedConcurrency.
 	RefusedConcurrency uint64
 
 	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without TLS overhead.

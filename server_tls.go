@@ -16,8 +16,8 @@ import (
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
 // NextProto registers a handler for the protocol whose ALPN name is key (RFC 7301). The server calls the handler for
-// each TLS connection on which ALPN selects this protocol. Call NextProto before the server starts. If a later version
-// of this module supports HTTP/2, a handler for "h2" will replace the built-in HTTP/2 support, regardless of Protocols.
+// each TLS connection on which ALPN selects the handler's protocol. Call NextProto before the server starts. If a later
+// version of this module supports HTTP/2, a handler for "h2" will replace the built-in support.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}
@@ -26,9 +26,9 @@ func (s *Server) NextProto(key string, handler ServeHandler) {
 }
 
 // AppendCert adds a certificate and its private key from PEM files. In each TLS handshake, the server uses a
-// certificate that is valid for the requested host name. If no certificate is valid for that name, the server uses the
-// certificate that was added first. When the files change, the server loads the new certificate. If loading fails, the
-// server continues to use the old certificate.
+// certificate that is valid for the requested host name. If no certificate is valid for the host name, the server uses
+// the certificate that was added first. When the files change, the server loads the new certificate. If loading fails,
+// the server continues to use the old certificate.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey

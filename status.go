@@ -69,8 +69,8 @@ const (
 	StatusNetworkAuthenticationRequired = 511 // RFC 6585 §6
 )
 
-// StatusMessage returns the reason phrase for statusCode, such as "Not Found" for 404. For an unknown code, it returns
-// "Unknown Status Code".
+// StatusMessage returns the reason phrase for statusCode, such as "Not Found" for 404. For an unknown code,
+// StatusMessage returns "Unknown Status Code".
 func StatusMessage(statusCode int) string {
 	if statusCode >= 0 && statusCode < len(statusMessages) && statusMessages[statusCode] != "" {
 		return statusMessages[statusCode]

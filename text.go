@@ -19,7 +19,7 @@ var (
 	errNotUfloat = errors.New("gallop: not a number of at least zero")
 )
 
-// AppendUint appends n in decimal to dst. It panics if n is negative.
+// AppendUint appends n in decimal to dst. AppendUint panics if n is negative.
 func AppendUint(dst []byte, n int) []byte {
 	if n < 0 {
 		panic("gallop: AppendUint of a negative number")
@@ -27,7 +27,7 @@ func AppendUint(dst []byte, n int) []byte {
 	return ascii.AppendUint(dst, uint64(n))
 }
 
-// ParseUint parses buf as a decimal number that consists of digits only. It returns -1 and an error if buf is
+// ParseUint parses buf as a decimal number that consists of digits only. ParseUint returns -1 and an error if buf is
 // malformed or the number does not fit an int.
 func ParseUint(buf []byte) (int, error) {
 	n, ok := ascii.ParseUint(buf)
@@ -37,8 +37,8 @@ func ParseUint(buf []byte) (int, error) {
 	return int(n), nil
 }
 
-// ParseUfloat parses buf as a non-negative number in the syntax of strconv.ParseFloat. It returns -1 and an error if
-// buf is malformed, negative or NaN.
+// ParseUfloat parses buf as a non-negative number in the syntax of strconv.ParseFloat. ParseUfloat returns -1 and an
+// error if buf is malformed, negative or NaN.
 func ParseUfloat(buf []byte) (float64, error) {
 	f, err := strconv.ParseFloat(UnsafeString(buf), 64)
 	if err != nil || !(f >= 0) || math.Signbit(f) {
@@ -49,7 +49,7 @@ func ParseUfloat(buf []byte) (float64, error) {
 
 var errNotIPv4 = errors.New("gallop: not an IPv4 address in dotted decimal form")
 
-// AppendIPv4 appends ip to dst in dotted decimal form. If ip is not an IPv4 address, it appends ip.String().
+// AppendIPv4 appends ip to dst in dotted decimal form. If ip is not an IPv4 address, AppendIPv4 appends ip.String().
 func AppendIPv4(dst []byte, ip net.IP) []byte {
 	v4 := ip.To4()
 	if v4 == nil {
@@ -64,8 +64,8 @@ func AppendIPv4(dst []byte, ip net.IP) []byte {
 	return dst
 }
 
-// ParseIPv4 parses an IPv4 address in dotted decimal form. It refuses numbers above 255 and leading zeros. It
-// stores the address in dst if that has four bytes, and in new memory otherwise.
+// ParseIPv4 parses an IPv4 address in dotted decimal form. ParseIPv4 refuses numbers above 255 and leading zeros. If
+// len(dst) is 4, ParseIPv4 stores the address in dst. Otherwise, ParseIPv4 allocates a new slice.
 func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	if len(dst) != net.IPv4len {
 		dst = make(net.IP, net.IPv4len)
@@ -104,7 +104,7 @@ func ParseHTTPDate(date []byte) (time.Time, error) { return clock.ParseHTTPDate(
 func CoarseTimeNow() time.Time { return time.Now().Truncate(time.Second) }
 
 // AppendHTMLEscape appends s to dst and replaces '&', '<', '>' and both kinds of straight quotes with character
-// references. The result is safe in the text and in quoted attributes of HTML.
+// references. The result is safe in HTML text and in quoted HTML attributes.
 func AppendHTMLEscape(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -142,6 +142,6 @@ func htmlReference(c byte) string {
 // a space becomes '+', and everything else is percent-encoded.
 func AppendQuotedArg(dst, src []byte) []byte { return target.AppendEscapeArgument(dst, src) }
 
-// AppendUnquotedArg decodes src, a key or value of a query, and appends it to dst. It replaces '+' with a space
-// and decodes percent escapes. Malformed escapes stay unchanged. dst may be src[:0].
+// AppendUnquotedArg decodes src, a key or value of a query, and appends the result to dst. AppendUnquotedArg replaces
+// '+' with a space and decodes percent escapes. Malformed escapes stay unchanged. dst may be src[:0].
 func AppendUnquotedArg(dst, src []byte) []byte { return target.AppendUnescapeArgument(dst, src) }

@@ -85,16 +85,16 @@ func (c *serverConn) abandonCtx() (begun bool) {
 // makes to ctx after the timeout have no effect.
 //
 // At most Server.Concurrency calls of h run at the same time. A call that is still running after its timeout counts
-// too. Requests beyond this limit get 429 (Too Many Requests).
+// too. Requests beyond the limit get 429 (Too Many Requests).
 //
-// For handlers that watch their context, package web has an alternative: middleware.Timeout sets the deadline of the
-// context without starting a goroutine. If the handler returns because of this deadline, the response is 503.
+// For handlers that watch their context, package web has middleware.Timeout, which sets the context's deadline without
+// starting a goroutine. If a handler returns because of this context's deadline, the response is 503.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }
 
-// TimeoutWithCodeHandler does the same as [TimeoutHandler], but if h does not return within timeout, the status of the
-// response is statusCode. If statusCode is invalid, TimeoutWithCodeHandler panics (see [ResponseHeader.SetStatusCode]).
+// TimeoutWithCodeHandler does the same as [TimeoutHandler], but the status of the timeout response is statusCode. If
+// statusCode is invalid, TimeoutWithCodeHandler panics (see [ResponseHeader.SetStatusCode]).
 func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string, statusCode int) RequestHandler {
 	new(Response).SetStatusCode(statusCode) // panics now rather than during a request
 	var running atomic.Int64

@@ -13,12 +13,12 @@ import (
 // URI holds the parts of an http or https URI (RFC 3986).
 //
 // The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. Only one goroutine at a time may use a
-// URI. Its methods return slices that point into the URI's memory. The slices are valid until the URI is changed or
-// released. See docs/design/0002-paths.md for how paths are normalized.
+// URI. The methods of a URI return slices that point into the URI's memory. A slice is valid until the URI is changed
+// or released. See docs/design/0002-paths.md for how paths are normalized.
 //
-// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. These
-// methods percent-encode all characters that are not allowed in a path, query or fragment. If you pass an invalid host
-// to SetHost, the URI has no host afterwards.
+// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. Methods
+// that write the URI percent-encode all characters that are not allowed in a path, query or fragment. If you pass an
+// invalid host to SetHost, the URI has no host afterwards.
 type URI struct {
 	_ noCopy
 
@@ -38,9 +38,10 @@ type URI struct {
 
 	fullURI, requestURI []byte // what the methods of these names return
 
-	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. Both
-	// methods then percent-encode only whitespace, control characters, '?' and '#', and keep dot segments.
-	// DisablePathNormalizing also makes Path keep repeated slashes, which Path merges by default.
+	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. With
+	// DisablePathNormalizing, RequestURI and FullURI percent-encode only whitespace, control characters, '?' and '#',
+	// and keep dot segments. DisablePathNormalizing also makes Path keep repeated slashes, which Path merges by
+	// default.
 	DisablePathNormalizing bool
 }
 
@@ -305,4 +306,16 @@ func (u *URI) appendRequestURI(dst []byte) []byte {
 		dst = target.AppendSafeQuery(dst, u.queryString)
 	}
 	return dst
+}
+
+// toASCII converts the host of u to ASCII.
+func (u *URI) toASCII() error {
+	if ascii.IsASCII(u.host) {
+		return nil
+	}
+	host, err := target.ASCIIHost(string(u.host))
+	if err == nil {
+		u.host = append(u.host[:0], host...)
+	}
+	return err
 }

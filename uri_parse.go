@@ -111,7 +111,7 @@ func (u *URI) setQuery(query []byte, has bool) {
 // is empty, u stays unchanged.
 //
 // If Parse would refuse newURI, u becomes empty. A program that checks the target of a redirect then sees a URI without
-// a host, and does not mistake the old URI for the target. Use Resolve to get an error.
+// a host, not the old URI. Use Resolve to get an error.
 func (u *URI) Update(newURI string) { u.UpdateBytes(UnsafeBytes(newURI)) }
 
 // UpdateBytes does the same as [URI.Update], but takes a []byte.
@@ -176,16 +176,4 @@ func (u *URI) mergePath(path []byte) {
 		merged = append(bytes.Clone(base[:bytes.LastIndexByte(base, '/')+1]), path...)
 	}
 	u.setPathOriginal(target.AppendClean(nil, merged))
-}
-
-// toASCII converts the host of u to ASCII.
-func (u *URI) toASCII() error {
-	if ascii.IsASCII(u.host) {
-		return nil
-	}
-	host, err := target.ASCIIHost(string(u.host))
-	if err == nil {
-		u.host = append(u.host[:0], host...)
-	}
-	return err
 }

@@ -9,13 +9,13 @@
 //	func (CBOR) Encode(w io.Writer, v any) error    { return cbor.NewEncoder(w).Encode(v) }
 //	func (CBOR) Decode(data []byte, v any) error    { return cbor.Unmarshal(data, v) }
 //
-// A codec can also implement [StreamDecoder], which saves memory when it decodes large bodies, and [Appender], which
-// avoids a copy of each encoded body.
+// A codec can also implement [StreamDecoder] to save memory with large bodies, and [Appender] to avoid a copy of
+// each encoded body.
 package codec
 
 import "io"
 
-// Codec encodes and decodes one format. Its methods must be safe for concurrent use.
+// Codec encodes and decodes one format. A Codec's methods must be safe for concurrent use.
 type Codec interface {
 	// ContentType returns the media type of encoded values in lower case, such as "application/json". The media type
 	// can have parameters, such as a charset.
@@ -26,8 +26,8 @@ type Codec interface {
 	Encode(w io.Writer, v any) error
 
 	// Decode decodes data and stores the value in the variable that the non-nil pointer v points to. The caller can
-	// reuse data after Decode has returned, so the decoded value must not refer to data. After an error, v can be
-	// partly set.
+	// reuse the slice data after Decode has returned, so the decoded value must not point into the slice. After an
+	// error, v can be partly set.
 	Decode(data []byte, v any) error
 }
 
@@ -39,11 +39,11 @@ type StreamDecoder interface {
 	DecodeFrom(r io.Reader, v any) error
 }
 
-// Appender is implemented by a Codec that can append the encoding to the caller's slice. This avoids a copy.
+// Appender is implemented by a Codec that can append the encoding to the caller's slice. Appending avoids a copy.
 type Appender interface {
-	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst needs room for n more bytes
-	// and grow is not nil, AppendEncode calls grow. After the call, AppendEncode uses the slice that grow returned and
-	// no longer touches the old slice. After an error, AppendEncode returns a slice with the original contents of dst,
-	// possibly in new memory.
+	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst is too small for the next n
+	// bytes, AppendEncode calls the function grow, unless grow is nil. After a call of grow, AppendEncode uses the
+	// slice that grow returned and no longer touches the old slice. After an error, AppendEncode returns a slice with
+	// the original contents of dst, possibly in new memory.
 	AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error)
 }

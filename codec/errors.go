@@ -7,7 +7,7 @@ import "strconv"
 type Error struct {
 	// Offset is how many bytes had been read when the error was found.
 	Offset int64
-	// Path locates the value in the input, such as "[3].name". It is empty if the location is unknown.
+	// Path locates the value in the input, such as "[3].name". Path is empty if the location is unknown.
 	Path string
 	// Err is the cause.
 	Err error

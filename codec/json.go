@@ -14,20 +14,22 @@ import (
 // that json.Marshal returns, and Decode stores the value that json.Unmarshal stores. Encode and Decode also return the
 // same errors as json.Marshal and json.Unmarshal.
 //
-// JSON takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, strings,
-// numbers, bools and times. For all other types, and for input with an error, JSON calls encoding/json. If JSON finds
-// in the middle of a value that it needs encoding/json, it starts the value over. MarshalJSON and UnmarshalJSON methods
-// can therefore be called twice for the same value.
+// JSON takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, basic
+// types and times. For all other types, and for input with an error, JSON calls encoding/json. If JSON notices in
+// the middle of a value that it needs encoding/json, encoding/json starts again at the beginning of the value.
+// MarshalJSON and UnmarshalJSON methods can therefore be called twice for the same value.
 //
-// Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, short strings are
-// stored together in shared blocks of memory. So are the strings and numbers in variables of type any. If a program keeps only one of these
-// strings, up to 512 bytes stay in memory. If it keeps only one of these any values, up to 8 KB stay in memory.
+// Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, JSON stores short strings
+// together in shared blocks of memory. Strings and numbers in variables of type any share blocks, too. A short string that the
+// program keeps also keeps its block of up to 512 bytes in memory. A string or number of type any keeps a block of up to 8 KB in
+// memory.
 //
-// JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time. The
-// exceptions are a long string, and a value that encoding/json or an UnmarshalJSON method needs in one piece.
+// JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time.
+// DecodeFrom keeps more for a long string, and for a value that encoding/json or an UnmarshalJSON method needs in one
+// piece.
 type JSON struct {
 	// KeepHTML makes Encode leave <, > and & in strings as they are, like json.Encoder.SetEscapeHTML(false). By
-	// default, Encode escapes these characters, so that the text is safe inside HTML.
+	// default, Encode escapes <, > and &, so that the text is safe inside HTML.
 	KeepHTML bool
 
 	// IgnoreTrailing makes Decode and DecodeFrom ignore anything that follows the first value, like a json.Decoder. By
@@ -45,11 +47,11 @@ var (
 	_ Appender      = JSON{}
 )
 
-// ContentType returns "application/json". It implements [Codec].
+// ContentType returns "application/json". ContentType implements [Codec].
 func (JSON) ContentType() string { return "application/json" }
 
-// Encode encodes v and writes it to w in one call of Write. If encoding fails, Encode writes nothing. It implements
-// [Codec].
+// Encode encodes v and writes it to w in one call of Write. If encoding fails, Encode writes nothing. Encode
+// implements [Codec].
 func (j JSON) Encode(w io.Writer, v any) error {
 	text, err := j.AppendEncode(bufpool.Get(0), v, bufpool.Grow)
 	if err == nil {
@@ -59,7 +61,7 @@ func (j JSON) Encode(w io.Writer, v any) error {
 	return err
 }
 
-// AppendEncode appends the JSON encoding of v to dst. It implements [Appender].
+// AppendEncode appends the JSON encoding of v to dst. AppendEncode implements [Appender].
 func (j JSON) AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error) {
 	text, ok := plainjson.Append(dst, v, !j.KeepHTML, grow)
 	if ok {
@@ -89,7 +91,7 @@ func (a *appended) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Decode decodes data into v. It returns the same errors as encoding/json. It implements [Codec].
+// Decode decodes data into v. Decode returns the same errors as encoding/json. Decode implements [Codec].
 func (j JSON) Decode(data []byte, v any) error {
 	if j.RefuseUnknown {
 		return j.decodeFirst(data, v)
@@ -130,9 +132,9 @@ func isSyntax(err error) bool {
 // windowSize is how many bytes of a text are in memory while DecodeFrom decodes it.
 const windowSize = 64 << 10
 
-// DecodeFrom decodes the first value in r. It returns the errors that a json.Decoder returns, wrapped in an [*Error]
-// with the position in the input. After the value, DecodeFrom keeps reading to check for trailing data. It implements
-// [StreamDecoder].
+// DecodeFrom decodes the first value in r. DecodeFrom returns the errors of a json.Decoder, wrapped in an [*Error]
+// with the position in the input. After the value, DecodeFrom keeps reading to check for trailing data. DecodeFrom
+// implements [StreamDecoder].
 func (j JSON) DecodeFrom(r io.Reader, v any) error {
 	window := bufpool.Get(windowSize)
 	defer bufpool.Put(window)

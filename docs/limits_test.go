@@ -85,7 +85,7 @@ func TestRaiseTheUploadLimitOfOnePath(t *testing.T) {
 			if string(h.RequestURI()) == "/upload" {
 				return gallop.RequestConfig{MaxRequestBodySize: 64 << 20, ReadTimeout: time.Minute}
 			}
-			return gallop.RequestConfig{} // zero fields leave the server's settings in force
+			return gallop.RequestConfig{} // zero fields keep the server's settings
 		},
 	}
 	v := visiting(t, s)
@@ -116,7 +116,7 @@ func TestAcceptLargerHeaders(t *testing.T) {
 	s := &gallop.Server{
 		Handler:             handler,
 		MaxHeaderBytes:      256 << 10, // request line and all headers
-		MaxRequestLineBytes: 64 << 10,  // the target alone
+		MaxRequestLineBytes: 64 << 10,  // only the request target
 		MaxHeaderFields:     500,
 	}
 	v := visiting(t, s)

@@ -104,7 +104,7 @@ func TestSlowHandler(t *testing.T) {
 		if err != nil || resp.StatusCode() != gallop.StatusRequestTimeout || time.Since(begun) != 10*time.Second {
 			t.Errorf("got %d after %v, %v", resp.StatusCode(), time.Since(begun), err)
 		}
-		time.Sleep(time.Minute) // a bubble ends when its goroutines have, and slow still runs
+		time.Sleep(time.Minute) // a bubble waits for its goroutines, and slow still runs
 	})
 }
 
@@ -125,14 +125,14 @@ func TestKeepsNoView(t *testing.T) {
 	var kept []byte
 	s := &gallop.Server{
 		PoisonReleased: true,
-		Handler:        func(ctx *gallop.RequestCtx) { kept = ctx.Path() }, // a bug: the view ends with the handler
+		Handler:        func(ctx *gallop.RequestCtx) { kept = ctx.Path() }, // a bug: the bytes expire when the handler returns
 	}
 	client, server := memnet.Pipe()
 	io.WriteString(client, "GET /gopher HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
 	client.Close()
-	s.ServeConn(server) // returns when the connection has ended
+	s.ServeConn(server) // returns when the connection is closed
 	if string(kept) == "/gopher" {
-		t.Error("the view outlived the handler")
+		t.Error("the bytes outlived the handler")
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package expvarhandler serves the variables of package expvar as JSON.
 //
 // Importing this package imports expvar, which registers /debug/vars with http.DefaultServeMux. A program that also serves
-// http.DefaultServeMux exposes its variables there.
+// http.DefaultServeMux exposes its variables at /debug/vars, too.
 package expvarhandler
 
 import (
@@ -17,8 +17,8 @@ import (
 )
 
 // Handler responds to any path with the variables as a JSON object. The query argument r is a regular expression that selects
-// variables by name. Handler responds with 400 and the reason if the expression does not compile, or if it would be longer than
-// 1,024 characters with all repetitions written out.
+// variables by name. Handler responds with 400 and the reason if the expression does not compile. The expression may have at
+// most 1,024 characters with all repetitions written out.
 //
 // The response is always valid JSON. A variable whose String method does not return JSON becomes a JSON string. A variable whose
 // String method panics becomes null.

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Certificate returns a new certificate with its private key, and a pool of roots that trusts it. Put the certificate into
-// the field Certificates of the server's tls.Config, and the pool into the field RootCAs of the client's tls.Config. The
-// certificate also works as a client certificate.
+// Certificate returns a new certificate with its private key, and a pool of roots that trusts it. In the server's
+// tls.Config, add the certificate to Certificates. In the client's tls.Config, set RootCAs to the pool. The certificate
+// also works as a client certificate.
 //
 // Hosts are IP addresses and host names, which may begin with "*.". Without hosts, the certificate is valid for localhost,
 // 127.0.0.1, ::1, and example.com, the host of [Serve].

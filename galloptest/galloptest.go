@@ -1,10 +1,12 @@
-// Package galloptest runs handlers in tests. It connects a real server and a real client in memory, without a network.
+// Package galloptest runs handlers in tests. The package connects a real server and a real client in memory, without a
+// network.
 //
 // [Do] gets the response to one request. [Serve] and [Start] run a server until a test ends, for tests that need a client, several
 // requests, or server settings. All functions also work in a testing/synctest bubble.
 //
-// A RequestCtx that a test makes itself has no server and no connection, so RequestCtx.StreamResponse, HijackConn,
-// EarlyHints, SetReadDeadline and OnDisconnect do nothing or fail. With this package, these methods work.
+// A RequestCtx that a test makes itself has no server and no connection. Without a server, methods such as
+// RequestCtx.StreamResponse, HijackConn and EarlyHints do nothing or fail. With this package, all methods of the
+// RequestCtx work.
 package galloptest
 
 import (
@@ -19,9 +21,9 @@ import (
 // baseURL is the URL that Serve and Start return. Every other host reaches the same server.
 const baseURL = "http://example.com"
 
-// Serve serves h until t ends. It returns a client and the base URL http://example.com. With the scheme http, the client reaches
-// the server under any host and port. You may set the client's fields before its first call. See [Start] for what happens when t
-// ends.
+// Serve serves h until t ends. Serve returns a client and the base URL http://example.com. With the scheme http, the client
+// reaches the server under any host and port. You may set the client's fields before its first call. See [Start] for what
+// happens when t ends.
 func Serve(t testing.TB, h gallop.RequestHandler) (*gallop.Client, string) {
 	t.Helper()
 	return Start(t, &gallop.Server{Handler: h})
@@ -53,8 +55,9 @@ func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 // example.com. Do panics if there is no response, for example because h panics with gallop.ErrAbortHandler. To test the error that
 // a client gets, use [Serve].
 //
-// Do returns after h has returned. The exception is a response that switches protocols: a 101, or a 2xx to
-// CONNECT. The body stream of such a response is the connection, an io.ReadWriteCloser that the caller must close.
+// Do returns after h has returned. The exception is a response that switches protocols: a 101, or a 2xx to CONNECT.
+// If the protocol switches, the response's body stream is the connection, an io.ReadWriteCloser that the caller
+// must close.
 //
 // Interim responses are skipped. To see interim responses, such as those of EarlyHints, set OnInterim on the client that [Serve]
 // returns.

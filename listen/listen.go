@@ -12,17 +12,18 @@ import (
 // TCP configures TCP listeners. The zero value listens like the zero net.ListenConfig. Listen may be called
 // concurrently and more than once; do not change the fields while Listen runs.
 type TCP struct {
-	// ReusePort lets several sockets listen on the same address, if all of them set this option and belong to the same
-	// user. The sockets can be in one process or in several. The system spreads connections over the sockets. If the
-	// system has no such option, Listen returns an error that wraps errors.ErrUnsupported.
+	// ReusePort lets several sockets listen on the same address. All sockets of an address must set ReusePort and
+	// belong to the same user. The sockets can be in one process or in several. The system spreads connections over
+	// the sockets. If the system does not support ReusePort, Listen returns an error that wraps errors.ErrUnsupported.
 	ReusePort bool
 
 	// DeferAccept makes the system hold back a connection until the client's first bytes arrive, but for at most about
 	// a second. DeferAccept has an effect only on Linux.
 	DeferAccept bool
 
-	// FastOpen lets clients send their first bytes with the SYN (RFC 7413). The server can receive these bytes twice
-	// (RFC 7413 §6). FastOpen has an effect only on Linux, and only if the administrator has enabled TCP Fast Open.
+	// FastOpen lets clients send their first bytes with the SYN (RFC 7413). With FastOpen, the server can receive a
+	// client's first bytes twice (RFC 7413 §6). FastOpen has an effect only on Linux, and only if the administrator
+	// has enabled TCP Fast Open.
 	FastOpen bool
 
 	// Backlog is the maximum number of connections that wait to be accepted. The system lowers larger values to its own
@@ -36,7 +37,7 @@ type TCP struct {
 }
 
 // Listen returns a listener on the address addr, a host and a port as in net.Listen. The network is "tcp", "tcp4" or
-// "tcp6". ctx limits only the lookup of the host name, and has no effect on the returned listener.
+// "tcp6". The ctx argument limits only the lookup of the host name, and has no effect on the returned listener.
 func (c *TCP) Listen(ctx context.Context, network, addr string) (net.Listener, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: net.UnknownNetworkError(network)}

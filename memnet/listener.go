@@ -7,11 +7,12 @@ import (
 	"sync"
 )
 
-// ErrListenerClosed is the error that Accept and Dial return after the listener was closed. It wraps net.ErrClosed.
+// ErrListenerClosed is the error that Accept and Dial return after the listener was closed. ErrListenerClosed wraps
+// net.ErrClosed.
 var ErrListenerClosed = fmt.Errorf("memnet: the listener is closed: %w", net.ErrClosed)
 
-// Listener is a net.Listener whose connections are dialed with its own methods. Create one with [NewListener]; the zero value
-// is not usable. Its methods may be called concurrently.
+// Listener is a net.Listener whose connections are dialed with its own methods. Create a Listener with [NewListener]; the
+// zero value is not usable. A Listener's methods may be called concurrently.
 //
 // There is no backlog. A dial waits until Accept takes the connection, so a successful dial means that the server has
 // accepted the connection.
@@ -45,14 +46,14 @@ func (ln *Listener) Dial() (net.Conn, error) {
 }
 
 // DialContext waits for Accept and returns the client's end of the connection. If ctx is done first, it returns the error of
-// ctx. After that, ctx has no effect on the connection. DialContext ignores network and addr. It has these arguments so
-// that you can assign it to the field DialContext of a gallop.Client or an http.Transport.
+// ctx. After DialContext has returned, ctx has no effect on the connection. DialContext ignores the arguments network and
+// addr. You can assign the method to the field DialContext of a gallop.Client or an http.Transport.
 func (ln *Listener) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return ln.dial(ctx, Addr{})
 }
 
-// DialWithLocalAddr dials like [Listener.Dial] and gives the client the address local. The server sees local as the remote
-// address. A nil local means [Addr].
+// DialWithLocalAddr dials like [Listener.Dial]. The argument local is the client's address, which the server sees as the
+// remote address. If the argument is nil, the client's address is [Addr].
 func (ln *Listener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
 	if local == nil {
 		local = Addr{}

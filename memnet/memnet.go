@@ -25,7 +25,7 @@ import (
 // Write blocks while the buffer holds BufferSize unread bytes.
 const BufferSize = 64 << 10
 
-// Addr is the default address of listeners and connections. Its Network and String methods both return "memory".
+// Addr is the default address of listeners and connections. The methods Network and String of Addr return "memory".
 type Addr struct{}
 
 // Network returns "memory".
@@ -41,8 +41,9 @@ func Pipe() (client, server *Conn) {
 	return &p.client, &p.server
 }
 
-// PipeSize returns the two ends of a connection that buffers size bytes in each direction. Use it instead of [Pipe] if a
-// program writes more than BufferSize bytes before the other end reads. If size is 0 or negative, BufferSize is used.
+// PipeSize returns the two ends of a connection that buffers size bytes in each direction. Use PipeSize instead of
+// [Pipe] if a program writes more than BufferSize bytes before the other end reads. If size is 0 or negative, BufferSize
+// is used.
 func PipeSize(size int) (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	p.toClient.bytes.bound, p.toServer.bytes.bound = size, size
@@ -64,10 +65,10 @@ func newPipe(clientAddr, serverAddr net.Addr) *pipe {
 	return p
 }
 
-// Conn is one end of a connection in memory. It is a net.Conn whose methods may be called
-// concurrently. Get one from [Pipe], [PipeSize] or a [Listener]; the zero value is not usable.
+// Conn is one end of a connection in memory. A Conn is a net.Conn whose methods may be called concurrently. Get a
+// Conn from [Pipe], [PipeSize] or a [Listener]; the zero value is not usable.
 //
-// After CloseWrite or Close, the peer reads the bytes that were written before and then gets io.EOF. After Close:
+// After CloseWrite or Close, the peer reads all earlier bytes and then gets io.EOF. After Close:
 //
 //   - Read and Write on the closed end fail with net.ErrClosed. Calls that are already waiting fail, too.
 //   - Write on the other end fails with io.ErrClosedPipe.
@@ -81,8 +82,9 @@ type Conn struct {
 	local, remote net.Addr
 }
 
-// Stale reports whether an idle connection can no longer be reused, because bytes have arrived or one of the ends has
-// been closed. It does not block. A client calls Stale before it sends another request; see gallop.StaleConn.
+// Stale reports whether an idle connection can no longer be reused. A connection is stale if bytes have arrived or
+// one of its ends has been closed. The method does not block. A client calls Stale before it sends another request;
+// see gallop.StaleConn.
 func (c *Conn) Stale() bool { return c.in.stale() }
 
 // LocalAddr returns the address of this end. The address is [Addr] unless [Listener.SetLocalAddr] or
@@ -92,11 +94,11 @@ func (c *Conn) LocalAddr() net.Addr { return c.local }
 // RemoteAddr returns the address of the other end.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
-// CloseWrite closes the sending direction, like the method of *net.TCPConn. The peer reads the bytes that were written before
-// and then gets io.EOF. The other direction stays open. A later Write fails with io.ErrClosedPipe.
+// CloseWrite closes the sending direction, like the method of *net.TCPConn. The peer reads all earlier bytes and then gets
+// io.EOF. The other direction stays open. A later Write fails with io.ErrClosedPipe.
 func (c *Conn) CloseWrite() error { return c.out.closeWrite(io.ErrClosedPipe) }
 
-// Close closes both directions. It always returns nil.
+// Close closes both directions. Close always returns nil.
 func (c *Conn) Close() error {
 	if c.out.closeWrite(net.ErrClosed) == nil {
 		c.in.closeRead()

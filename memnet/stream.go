@@ -37,8 +37,8 @@ func (s *stream) init() {
 // Read and Write do their work here instead of calling methods of stream. After a wait, each return from a function is slow,
 // because the processor no longer predicts its target.
 
-// Read reads bytes that the peer has written. If no bytes are available, Read blocks. It returns io.EOF after the peer
-// has closed its end and all bytes have been read.
+// Read reads bytes that the peer has written. If no bytes are available, Read blocks. Read returns io.EOF after the
+// peer has closed its end and all bytes have been read.
 func (c *Conn) Read(p []byte) (n int, err error) {
 	s := c.in
 	s.mu.Lock()
@@ -88,8 +88,8 @@ func (s *stream) stale() bool {
 	return stale
 }
 
-// Write writes p for the peer to read. It blocks while the buffer is full of bytes that the peer has not read. Write keeps no
-// reference to p.
+// Write writes p for the peer to read. Write blocks while the buffer is full of bytes that the peer has not read. Write keeps
+// no reference to p.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	s := c.out
 	s.mu.Lock()

@@ -3,7 +3,7 @@ package negotiate
 // Kind selects the header to negotiate with and the rules of the negotiation.
 type Kind uint8
 
-// These are the kinds of negotiation. Each kind has a function that follows the same rules.
+// These are the kinds of negotiation. For each kind, there is a function with the same rules, such as [MediaType].
 const (
 	MediaTypes        Kind = iota // Accept, by the rules of MediaType
 	Charsets                      // Accept-Charset, by the rules of Charset

@@ -1,5 +1,5 @@
-// Package negotiate chooses the best response variant for a request. It parses Accept, Accept-Charset,
-// Accept-Encoding and Accept-Language (RFC 9110 §12.5) and picks the best of a server's offers.
+// Package negotiate chooses the best response variant for a request. The package parses Accept, Accept-Charset,
+// Accept-Encoding and Accept-Language (RFC 9110 §12.5). It picks the best of a server's offers.
 //
 //	negotiate.MediaType("text/html;q=0.8, application/json", "html", "json") // "json"
 //
@@ -22,10 +22,10 @@ package negotiate
 // Header is the type of a header value.
 type Header interface{ ~string | ~[]byte }
 
-// MediaType returns the offer that Accept prefers (RFC 9110 §12.5.1), in the spelling of the offer. It returns "" if no
-// offer is acceptable. An offer is a media type, with or without parameters, or a short name such as "json" or ".html"
-// (see [TypeByExtension]). The offer "text/*" stands for a text type that the server chooses later. Any range of the
-// type text matches this offer, unless the range has the weight 0.
+// MediaType returns the offer that Accept prefers (RFC 9110 §12.5.1), in the spelling of the offer. MediaType returns
+// "" if no offer is acceptable. An offer is a media type, with or without parameters, or a short name such as "json" or
+// ".html" (see [TypeByExtension]). The offer "text/*" stands for a text type that the server chooses later. Any range
+// of the type text, such as "text/html", matches the offer "text/*", unless the range has the weight 0.
 //
 // An offer gets the quality of the most specific range that matches it. A range with parameters matches only offers
 // that have all its parameters, with equal values and in any order. Among offers of equal quality, a match by a more
@@ -42,16 +42,16 @@ func Charset[H Header](header H, offers ...string) string {
 }
 
 // Encoding returns the content coding that Accept-Encoding prefers (RFC 9110 §12.5.3), by the rules of [MediaType] with
-// these differences. The offer "identity", which means no coding, is acceptable unless the header refuses it. If the
-// header does not name "identity", this offer is the last choice. A header without members, or no header at all,
-// accepts only "identity". "x-gzip" and "x-compress" mean "gzip" and "compress" (§8.4.1).
+// some exceptions. The offer "identity", which means no coding, is acceptable unless the header refuses it. If the
+// header does not name "identity", the offer "identity" is the last choice. A header without members, or no header at
+// all, accepts only "identity". "x-gzip" and "x-compress" mean "gzip" and "compress" (§8.4.1).
 func Encoding[H Header](header H, offers ...string) string {
 	return choose(Encodings, view(header), offers)
 }
 
-// Language returns the language tag that Accept-Language prefers (RFC 9110 §12.5.4), by the rules of [MediaType] with
-// basic filtering (RFC 4647 §3.3.1). The range "en" matches the tags "en" and "en-GB". Among offers of equal quality,
-// the order in the header decides, regardless of the length of the ranges.
+// Language returns the language tag that Accept-Language prefers (RFC 9110 §12.5.4). The rules are those of
+// [MediaType] with basic filtering (RFC 4647 §3.3.1). The range "en" matches the tags "en" and "en-GB". Among offers
+// of equal quality, the order in the header decides, regardless of the length of the ranges.
 func Language[H Header](header H, offers ...string) string {
 	return choose(Languages, view(header), offers)
 }
@@ -62,22 +62,22 @@ func LanguageExtended[H Header](header H, offers ...string) string {
 	return choose(LanguagesExtended, view(header), offers)
 }
 
-// LanguageLookup is like [Language], but with lookup (RFC 4647 §3.4), which falls back to more general tags. It tries
-// the ranges in the order of preference and shortens each range until it equals an offered tag, so "de-CH" finds "de".
-// If no range matches a tag, "*" selects the first offer. Without "*", the result is "". A tag that a range refuses
-// under basic filtering (q=0) is never chosen.
+// LanguageLookup is like [Language], but with lookup (RFC 4647 §3.4), which falls back to more general tags.
+// LanguageLookup tries the ranges in the order of preference. Each range is shortened until it equals an offered tag,
+// so "de-CH" finds "de". If no range matches a tag, "*" selects the first offer. Without "*", the result is "". A tag
+// that a range refuses under basic filtering (q=0) is never chosen.
 func LanguageLookup[H Header](header H, offers ...string) string {
 	return choose(LanguagesByLookup, view(header), offers)
 }
 
-// Choose returns the offer that the header prefers by the rules of kind, or "" if no offer is acceptable. Use it if
-// the kind is known only at runtime. See [MediaType] and the other functions for the rules.
+// Choose returns the offer that the header prefers, or "" if no offer is acceptable. The kind argument selects the
+// rules. Use Choose if the kind is known only at runtime. See [MediaType] and the other functions for the rules.
 func Choose[H Header](kind Kind, header H, offers ...string) string {
 	return choose(kind, view(header), offers)
 }
 
-// Quality returns the weight that the header gives to one offer, in thousandths. 1000 is the highest, and 0 means
-// not acceptable.
+// Quality returns the weight that the header gives to one offer, in thousandths. The weight 1000 is the highest,
+// and 0 means not acceptable.
 func Quality[H Header](kind Kind, header H, offer string) int {
 	return quality(kind, view(header), offer)
 }

@@ -2,17 +2,16 @@ package negotiate
 
 import "slices"
 
-// Offers holds the offers of a server in parsed form, so that they are not parsed again for each request. Create Offers
-// when you register a route. The zero value offers nothing. Offers are immutable, so they may be copied and used
-// concurrently.
+// Offers holds the parsed offers of a server, so that requests do not parse the offers again. Create Offers when you
+// register a route. The zero value offers nothing. Offers are immutable, so they may be copied and used concurrently.
 type Offers struct {
 	kind    Kind
 	spelled []string
 	parsed  []offer
 }
 
-// NewOffers parses offers of a kind, listed in the order of the server's preference. See the function of that kind for
-// the syntax of an offer.
+// NewOffers parses offers of a kind, listed in the order of the server's preference. [MediaType] and the other
+// functions of the package describe the syntax of offers.
 func NewOffers(kind Kind, offers ...string) Offers {
 	o := Offers{kind, slices.Clone(offers), make([]offer, len(offers))}
 	for i, spelled := range offers {

@@ -32,8 +32,8 @@ var typesByExtension = map[string]string{
 }
 
 // TypeByExtension returns the media type, without parameters, for a short name or a file extension. The dot is
-// optional and case does not matter. It returns "" for unknown names. The result does not depend on the operating
-// system.
+// optional and case does not matter. TypeByExtension returns "" for unknown names. The result does not depend on
+// the operating system.
 func TypeByExtension(name string) string {
 	if name != "" && name[0] == '.' {
 		name = name[1:]

@@ -6,10 +6,11 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// AppendVary appends a value for the Vary header (RFC 9110 §12.5.5) to dst: the current value in header, followed by
-// the given fields. Use it if the response also depends on the request headers with these names. Fields that header
-// already contains, in upper or lower case, are not repeated. If header or fields contain "*", the value is "*". dst
-// must not share memory with header.
+// AppendVary appends a value for the Vary header (RFC 9110 §12.5.5) to dst. The value consists of the header
+// argument, which is the current value of Vary, and the names in the fields argument. The fields argument names
+// request headers that the response also depends on. Names that Vary already contains, in upper or lower case, are
+// not repeated. If one of the names is "*", the value is "*". The slice dst must not share memory with the header
+// argument.
 func AppendVary[H Header](dst []byte, header H, fields ...string) []byte {
 	value := ascii.TrimOWS(view(header))
 	if slices.Contains(fields, "*") || ascii.HasToken(value, "*") {

@@ -10,18 +10,19 @@
 //	})
 //	log.Fatal(nethttp.ListenAndServe(":8080", mux))
 //
-// [NewServer] returns the gallop.Server instead, so that you can set limits and timeouts before it serves. [FromHTTP]
-// turns an http.Handler into a gallop handler. Use it to run a single handler, such as a metrics page, inside a gallop
-// program.
+// [NewServer] returns a gallop.Server for an http.Handler, so that you can set limits and timeouts before the server
+// starts. [FromHTTP] turns an http.Handler into a gallop handler. Use FromHTTP to run a single handler, such as a
+// metrics page, inside a gallop program.
 //
 // # Serve a gallop handler
 //
-// [ToHTTP] turns a gallop handler into an http.Handler for net/http's server. Use it to move a program to gallop step by
-// step, or to serve a gallop handler over HTTP/2.
+// [ToHTTP] turns a gallop handler into an http.Handler for net/http's server. Use ToHTTP to move a program to gallop
+// step by step, or to serve a gallop handler over HTTP/2.
 //
 // # Make calls
 //
-// [Transport] is an http.RoundTripper on top of gallop's client. Give it to an http.Client:
+// [Transport] is an http.RoundTripper on top of gallop's client. Set a Transport as the field Transport of an
+// http.Client:
 //
 //	client := &http.Client{Transport: nethttp.NewTransport()}
 //	resp, err := client.Get("https://example.com/")
@@ -47,7 +48,7 @@ import (
 
 // FromHTTP returns a gallop handler that calls h. The request and the ResponseWriter that h gets behave like those of
 // net/http's server. The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom
-// and io.StringWriter, and works with http.ResponseController. It does not implement http.Pusher.
+// and io.StringWriter. The ResponseWriter works with http.ResponseController, but does not implement http.Pusher.
 //
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //
@@ -56,26 +57,28 @@ import (
 // ResponseWriter are dropped, and the request's context is canceled.
 //
 // h can read the request body while it writes the response, without calling EnableFullDuplex. If
-// Server.StreamRequestBody is set, the server reads the body from the connection while h runs. Otherwise, the server
-// reads the whole body before it calls h. See [NewServer] for other settings that programs for net/http expect.
+// Server.StreamRequestBody is set, the server reads the body from the connection while h runs. If StreamRequestBody
+// is not set, the server reads the whole body before it calls h. See [NewServer] for other settings that programs
+// for net/http expect.
 //
-// Like http.Server, the gallop server responds to OPTIONS * with an empty 200 and does not call h. To change this, use
-// [DisableGeneralOptionsHandler]. If h panics with http.ErrAbortHandler, the connection is closed. Any other panic
-// reaches the gallop server, which responds with 500 if the response has not begun.
+// Like http.Server, the gallop server responds to OPTIONS * with an empty 200 and does not call h. To pass OPTIONS *
+// to h, use [DisableGeneralOptionsHandler]. If h panics with http.ErrAbortHandler, the connection is closed. Any other
+// panic reaches the gallop server, which responds with 500 if the response has not begun.
 //
 // The request's context has these values:
 //   - http.ServerContextKey: an *http.Server whose Handler is set. If [NewServer] created the gallop server, the
-//     ErrorLog is set, too. All other fields are zero.
+//     ErrorLog is set, too. All other fields of the http.Server are zero.
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //
-// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the
-// client has disconnected. Shutting the server down does not cancel the context, because h can still finish.
+// The context is done when h returns or when the server notices that the client has disconnected. The context is
+// also done at a deadline set by gallop.TimeoutHandler. Shutting the server down does not cancel the context,
+// because h can still finish.
 //
 // If h does not call WriteHeader, the response has the status that ctx.Response had before h was called.
 //
-// If a test creates a RequestCtx itself, there is no server. The whole response is then stored in ctx.Response, and h
-// can neither flush nor hijack. To test a handler with a server, use package galloptest.
+// If a test creates a RequestCtx itself, there is no server. Without a server, the whole response is stored in
+// ctx.Response, and h can neither flush nor hijack. To test a handler with a server, use package galloptest.
 func FromHTTP(h http.Handler, options ...Option) gallop.RequestHandler {
 	if h == nil {
 		panic("nethttp: FromHTTP of a nil http.Handler")
@@ -98,7 +101,7 @@ func DisableGeneralOptionsHandler() Option {
 }
 
 // Gather makes [FromHTTP] store responses of up to 16 MiB in ctx.Response. Without Gather, every response over 4 KiB is
-// streamed. Use this option with code that reads or changes the response after the handler has returned, such as
+// streamed. Use Gather with code that reads or changes the response after the handler has returned, such as
 // gallop.CompressHandler. Even with Gather, a response is streamed if it is larger than 16 MiB, has trailers, or is
 // flushed by the handler.
 func Gather() Option { return optionFunc(func(hg *handling) { hg.gathers = true }) }

@@ -21,13 +21,13 @@ import (
 // that takes an http.Handler, including HTTP/2 servers.
 //
 // The request body is a stream. If a RequestCtx method needs the whole body, it reads at most 64 MiB. If the response
-// body is a stream, each piece is flushed to the client. Trailers are passed on in both directions. The RequestCtx is
-// done when the request's context is done.
+// body is a stream, each piece is flushed to the client. ToHTTP passes on the trailers of requests and responses. The
+// RequestCtx is done when the request's context is done.
 //
 // If h calls Hijack, the HijackHandler gets the connection and runs on a separate goroutine. If the server does not
 // support hijacking, the client gets a 501. StreamResponse works, and each Flush sends data to the client if the server
-// supports flushing. EarlyHints and HijackConn work only on a gallop server. On any other server, they do nothing or
-// return an error.
+// supports flushing. EarlyHints and HijackConn work only on a gallop server. On any other server, EarlyHints and
+// HijackConn do nothing or return an error.
 //
 // ToHTTP panics if h is nil. The returned http.Handler is safe for concurrent use if h is.
 func ToHTTP(h gallop.RequestHandler) http.Handler {

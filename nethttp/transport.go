@@ -16,7 +16,7 @@ import (
 )
 
 // NewTransport returns a new Transport that takes its proxies from the environment, see http.ProxyFromEnvironment. Each
-// Transport has its own connections, so a program should make one and share it.
+// Transport has its own connections, so a program should make and share a single Transport.
 func NewTransport() *Transport {
 	return &Transport{Proxy: http.ProxyFromEnvironment}
 }
@@ -34,9 +34,10 @@ func NewTransport() *Transport {
 //	transport_errors.go    errors of the types that net/http returns
 //	transport_trace.go     httptrace
 
-// Transport is an http.RoundTripper on top of gallop's HostClient. Set it as the Transport of an http.Client, which handles
-// redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently, and its fields
-// must not be changed after the first call. A Transport speaks HTTP/1.1. See the field Protocols.
+// Transport is an http.RoundTripper on top of gallop's HostClient. Set a Transport as the field Transport of an
+// http.Client, which handles redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used
+// concurrently, and its fields must not be changed after the first call. A Transport speaks HTTP/1.1. See the field
+// Protocols.
 //
 // A field with the same name as a field of http.Transport has the same meaning, unless its comment says otherwise. Read
 // each response body to its end or close it.
@@ -50,8 +51,8 @@ type Transport struct {
 	// https, socks5 or socks5h. If Proxy is nil, no proxy is used.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// ProxyConnectHeader is sent with each CONNECT to a proxy. If the proxy's URL has credentials, the
-	// Proxy-Authorization header is made from them, replacing any value set here.
+	// ProxyConnectHeader is sent with each CONNECT to a proxy. Credentials in the proxy's URL become the
+	// Proxy-Authorization header, replacing any value in ProxyConnectHeader.
 	ProxyConnectHeader http.Header
 
 	// GetProxyConnectHeader returns the header to send with a CONNECT for target, a host:port. The returned header
@@ -66,20 +67,22 @@ type Transport struct {
 	// IPv4 and IPv6.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTLSContext makes TLS connections for https requests without a proxy. For these requests, it replaces
-	// DialContext, TLSClientConfig and TLSHandshakeTimeout. If DialTLSContext returns a *tls.Conn, the Transport
-	// completes the handshake. If the connection has any other type, DialTLSContext must complete the handshake itself.
+	// DialTLSContext makes TLS connections for https requests without a proxy. For https requests without a proxy,
+	// DialTLSContext replaces DialContext, TLSClientConfig and TLSHandshakeTimeout. If DialTLSContext returns a
+	// *tls.Conn, the Transport completes the handshake. If the connection has any other type, DialTLSContext must
+	// complete the handshake itself.
 	DialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// TLSClientConfig configures TLS. nil means the default configuration. Do not change it after the first call.
+	// TLSClientConfig configures TLS. nil means the default configuration. Do not change the configuration after the
+	// first call.
 	TLSClientConfig *tls.Config
 
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ResponseHeaderTimeout is how long the server may take to send the response header after the request and its body
-	// have been written. If the server takes longer, the call fails with an error whose Timeout method returns true.
-	// Zero means no limit.
+	// ResponseHeaderTimeout limits the time from the last byte of the request until the response header has arrived.
+	// If the server takes longer, the call fails with an error whose Timeout method returns true. Zero means no
+	// limit.
 	ResponseHeaderTimeout time.Duration
 
 	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for a 100 response before it sends its
@@ -111,16 +114,18 @@ type Transport struct {
 	// MaxResponseHeaderBytes limits the size of a response's status line and header in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
-	// Protocols is the set of protocols to use. nil means the module's default set. This version supports only HTTP/1,
-	// so its default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. If Protocols is any
-	// other set, RoundTrip returns an error that wraps gallop.ErrProtocols and errors.ErrUnsupported.
+	// Protocols is the set of protocols to use. nil means the module's default set. This version of the module supports
+	// only HTTP/1, so the default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. For a
+	// set that this version does not support, RoundTrip returns an error that wraps gallop.ErrProtocols and
+	// errors.ErrUnsupported.
 	Protocols *http.Protocols
 
-	// HTTP2 configures HTTP/2 connections. This version ignores it.
+	// HTTP2 configures HTTP/2 connections. This version of the module ignores HTTP2.
 	HTTP2 *http.HTTP2Config
 
-	// ForceAttemptHTTP2 has no effect. Programs set it on an http.Transport to keep HTTP/2 enabled when they set
-	// TLSClientConfig or a dial function. In this Transport, those fields do not affect which protocols are used.
+	// ForceAttemptHTTP2 has no effect. Programs set ForceAttemptHTTP2 on an http.Transport to keep HTTP/2 enabled
+	// when they set TLSClientConfig or a dial function. In this Transport, TLSClientConfig and dial functions do
+	// not affect which protocols are used.
 	ForceAttemptHTTP2 bool
 
 	// ConfigureHost is called with the HostClient for a host before the first call to this host. The function can

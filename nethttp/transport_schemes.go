@@ -24,8 +24,8 @@ func (t *Transport) RegisterProtocol(scheme string, rt http.RoundTripper) {
 	t.schemes.Store(&schemes)
 }
 
-// Clone returns a new Transport with the same exported fields. It copies TLSClientConfig, ProxyConnectHeader, Protocols and HTTP2
-// instead of sharing them. The connections and the registered protocols of t are not copied.
+// Clone returns a new Transport with the same exported fields. Clone copies TLSClientConfig, ProxyConnectHeader, Protocols and
+// HTTP2 instead of sharing them. The connections and the registered protocols of t are not copied.
 func (t *Transport) Clone() *Transport {
 	return &Transport{
 		Proxy:                  t.Proxy,

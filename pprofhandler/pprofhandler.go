@@ -1,6 +1,6 @@
-// Package pprofhandler serves profiles of the running program over HTTP, with the URLs and formats of net/http/pprof,
-// for `go tool pprof` and `go tool trace`. Unlike net/http/pprof, the package does not register anything with
-// http.DefaultServeMux: profiles are served only where a program calls [Handler].
+// Package pprofhandler serves profiles of the running program over HTTP. The package uses the URLs and formats of
+// net/http/pprof, which `go tool pprof` and `go tool trace` expect. Unlike net/http/pprof, the package does not
+// register anything with http.DefaultServeMux: profiles are served only where a program calls [Handler].
 package pprofhandler
 
 // Source files:
@@ -40,13 +40,13 @@ const usualPrefix = "/debug/pprof/"
 //     debug=1 requests text. For heap, gc=1 runs a garbage collection first. With seconds=N, most profiles show what
 //     changed within N seconds.
 //   - /debug/pprof/profile is a CPU profile of 30 seconds, or of seconds=N.
-//   - /debug/pprof/trace is an execution trace of one second, or of seconds=N. N can be a fraction here.
+//   - /debug/pprof/trace is an execution trace of one second, or of seconds=N. For a trace, N can be a fraction.
 //   - /debug/pprof/symbol returns the function names for the program counters in the query or the body.
 //   - /debug/pprof/cmdline is the command line. NUL bytes separate its arguments.
 //
-// Any other path gets 404. If the client disconnects, a profile over a period ends early. A request for a period of
-// more than a day gets 400. While a CPU profile runs, a request for another CPU profile gets 500. The same applies to
-// traces.
+// Any other path gets 404. If the client disconnects, the handler stops the client's profile early. A request for a
+// period of more than a day gets 400. While a CPU profile runs, a request for another CPU profile gets 500. While a
+// trace runs, a request for another trace gets 500.
 //
 // Profiles reveal a program's internals and cost CPU time, so do not serve them to the public.
 func Handler(prefix string) gallop.RequestHandler {

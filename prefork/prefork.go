@@ -2,7 +2,7 @@
 // processes, which serve requests. If a child exits, the parent starts another one.
 //
 // Most Go programs do not need prefork, because a gallop.Server uses all processors. Use prefork if the program must
-// keep serving when a process crashes, or if a single very large heap makes garbage collection too slow.
+// keep serving when a process crashes. Prefork also helps if a very large heap makes garbage collection too slow.
 package prefork
 
 // Source files:
@@ -34,19 +34,18 @@ type Options struct {
 	// Network is "tcp", "tcp4" or "tcp6". The default is "tcp".
 	Network string
 
-	// CertFile and KeyFile are the paths of PEM files with a certificate and its key. If one of them is set,
-	// the server serves TLS.
+	// CertFile and KeyFile are the paths of PEM files with a certificate and its key. If CertFile or KeyFile is
+	// set, the server serves TLS.
 	CertFile, KeyFile string
 
 	// TLS makes the server serve TLS without CertFile and KeyFile. The certificates come from the server's TLSConfig.
 	TLS bool
 
-	// Processes is the number of children. Zero or a negative value means runtime.GOMAXPROCS. Each child
-	// divides its own GOMAXPROCS by this number, so that all children together use as many processors as one
-	// process would.
+	// Processes is the number of children. Zero or a negative value means runtime.GOMAXPROCS. Each child divides
+	// its own GOMAXPROCS by Processes, so that all children together use as many processors as one process would.
 	Processes int
 
-	// Restarts is the maximum number of children that are replaced within one minute. If more children exit within this
+	// Restarts is the maximum number of children that are replaced within one minute. If more children exit within one
 	// minute, Run stops the remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is
 	// negative, no child is replaced.
 	Restarts int
@@ -55,15 +54,15 @@ type Options struct {
 	// negative, it is 5 seconds longer than the sum of the server's LameDuck and ShutdownTimeout.
 	GracePeriod time.Duration
 
-	// ReusePort gives each child its own listening socket (see listen.TCP) instead of one socket that the
-	// parent opens. The system then spreads connections evenly. The port in Addr must not be 0. Windows
+	// ReusePort gives each child its own listening socket (see listen.TCP) instead of one socket that the parent
+	// opens. With ReusePort, the system spreads connections evenly. The port in Addr must not be 0. Windows
 	// requires ReusePort.
 	ReusePort bool
 
-	// OnReady is called in the parent when all children have been started. Its arguments are the address and the
-	// process IDs of the children. If a client connects before the first child accepts connections, the client waits.
-	// With ReusePort, the connection fails instead. Run watches the children only after OnReady has returned. OnReady
-	// may be nil.
+	// OnReady is called in the parent when all children have been started. OnReady gets the address and the process
+	// IDs of the children. If a client connects before the first child accepts connections, the client waits. With
+	// ReusePort, a client that connects before any child listens gets an error. Run watches the children only after
+	// OnReady has returned. OnReady may be nil.
 	OnReady func(addr net.Addr, pids []int)
 }
 
@@ -74,7 +73,7 @@ var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 // childVariable is the environment variable that makes a process a child.
 const childVariable = "GALLOP_PREFORK_CHILD"
 
-// IsChild reports whether this process is a child process that [Run] started. It checks whether the environment
+// IsChild reports whether this process is a child process that [Run] started. IsChild checks whether the environment
 // variable GALLOP_PREFORK_CHILD was "1" at the first call of IsChild or Run. In a child, Run removes the variable, so
 // that programs that the child starts are not mistaken for children.
 func IsChild() bool { return isChild() }
@@ -89,10 +88,11 @@ var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1
 //
 //   - In the parent, when ctx is done, Run shuts all children down, waits for them, and returns nil. If children had to
 //     be killed after GracePeriod, the error wraps context.DeadlineExceeded. Run also returns an error if it cannot
-//     listen on the address, if it cannot start a child, or if too many children have exited (ErrTooManyRestarts).
-//   - In a child, Run returns when ctx is done, when the parent shuts down, or when the parent has died. The result is
-//     that of Server.Run. The program should then exit. If requests are still in flight after GracePeriod, Run returns
-//     anyway, with an error that wraps context.DeadlineExceeded.
+//     listen on the address or cannot start a child. If too many children have exited, the error wraps
+//     ErrTooManyRestarts.
+//   - In a child, Run returns when ctx is done, when the parent shuts down, or when the parent has died. Run then
+//     returns the result of Server.Run, and the child should exit. If requests are still in flight after GracePeriod,
+//     Run returns anyway, with an error that wraps context.DeadlineExceeded.
 //
 // Run handles no signals, so create ctx with signal.NotifyContext. A process that receives a signal finishes its
 // requests before it exits. You may send the signal to the parent, to a child, or to all processes. If only a child

@@ -14,8 +14,9 @@ import (
 )
 
 // Auth adds the credentials of one identity to requests. A client keeps a separate cache and separate rate limits for
-// each Auth. A program that acts for several identities needs a separate Client for each identity. Alternatively, the
-// program can set the Authorization header of each request itself. An Auth must be safe for concurrent use.
+// each Auth. A program that acts for several identities needs a separate Client for each identity. If the program
+// sets the Authorization header of each request itself, one Client is enough for all identities. An Auth must be safe
+// for concurrent use.
 //
 // See [Bearer], [Basic], [APIKey] and [Tokens] for common credentials, and [AuthFunc] for an Authorization header
 // that a function returns.
@@ -23,13 +24,15 @@ type Auth interface {
 	// Authorize adds credentials to r, for example by calling r.SetHeader. If Authorize returns an error, the request
 	// is not sent and the call returns an AuthError. Do not use r after Authorize has returned.
 	//
-	// If the server responds with 401, the client calls Authorize a second time for the same request. If this second
-	// call changes a header, the request is sent again, provided that its body can be sent again. If the Auth has no
-	// better credentials, Authorize should return nil without setting a header.
+	// If the server responds with 401, the client calls Authorize a second time for the same request. If the second
+	// call of Authorize changes a header, the client sends the request again. A request whose body can be read only
+	// once is not sent again. If the Auth has no better credentials, Authorize should return nil without setting a
+	// header.
 	Authorize(ctx context.Context, r *AuthRequest) error
 }
 
-// AuthFunc is a function that returns the value of the Authorization header (RFC 9110 §11.6.2). It implements [Auth].
+// AuthFunc is a function that returns the value of the Authorization header (RFC 9110 §11.6.2). AuthFunc implements
+// [Auth].
 type AuthFunc func(ctx context.Context) (string, error)
 
 // Authorize implements Auth.
@@ -56,7 +59,7 @@ func Basic(user, password string) Auth {
 }
 
 // APIKey returns an [Auth] that sends a key in a header, such as X-Api-Key. If the request already has this header, the
-// request's value is sent instead.
+// client sends the request's value instead of the key.
 func APIKey(header, value string) Auth { return fixedAuth{header, value} }
 
 // fixedAuth sends a header with a fixed value.
@@ -84,8 +87,8 @@ type AuthRequest struct {
 // Method returns the method of the request.
 func (r *AuthRequest) Method() string { return r.x.method }
 
-// URL returns the URL that the request is sent to, with its query. It can contain secrets. After a redirect, URL
-// returns the target of the redirect.
+// URL returns the URL that the request is sent to, with its query. The URL can contain secrets. After a redirect,
+// the method returns the target of the redirect.
 func (r *AuthRequest) URL() string { return r.x.to.String() }
 
 // Header returns the first value of a header. A value from SetHeader takes precedence over the request's own value. If
@@ -115,8 +118,8 @@ func (r *AuthRequest) SetHeader(name, value string) {
 }
 
 // Body returns a reader of the request body. Use Body for credentials that sign the request body. The reader is never
-// nil. Body returns an error if the body can be read only once. In that case, pass SetBody something that can be read
-// again: a file, bytes, or a value that the codec encodes.
+// nil. Body returns an error if the body can be read only once. The body can be read again if SetBody got a file,
+// bytes, or a value that the codec encodes.
 func (r *AuthRequest) Body() (io.Reader, error) {
 	switch body := r.x.body; {
 	case body == nil || body.empty():
@@ -131,8 +134,8 @@ func (r *AuthRequest) Body() (io.Reader, error) {
 }
 
 // Challenge returns the WWW-Authenticate header of the response (RFC 9110 §11.6.1). Several values are joined with
-// commas. refused is true if the request was sent and the server responded with 401. In that case, Header returns
-// the credentials that the server refused.
+// commas. The result refused is true if the request was sent and the server responded with 401. After a refusal,
+// Header returns the credentials that the server refused.
 func (r *AuthRequest) Challenge() (challenge string, refused bool) { return r.challenge, r.refused }
 
 // added returns the headers that were set. r may be nil.
@@ -155,7 +158,7 @@ func (r *AuthRequest) ask(a Auth) error {
 
 // Token is an access token (RFC 6749 §5.1).
 type Token struct {
-	// Value is the token itself. It must not be empty.
+	// Value is the token itself. Value must not be empty.
 	Value string
 	// Type is the scheme of the Authorization header. Empty means Bearer.
 	Type string
@@ -166,9 +169,10 @@ type Token struct {
 // tokenSlack is how long before a token expires the next one is fetched.
 const tokenSlack = 10 * time.Second
 
-// Tokens returns an [Auth] that calls source to get a token. The Auth calls source again shortly before the token
-// expires, or when the server responds with 401. If source returns an error, the old token stays in use until it
-// expires. Only one goroutine at a time calls source. ctx is the context of a call that needs the token.
+// Tokens returns an [Auth] that calls the source function to get a token. The Auth calls the source function again
+// shortly before the token expires, or when the server responds with 401. If the function returns an error, the old
+// token stays in use until it expires. Only one goroutine at a time calls the function. The ctx argument is the
+// context of a call that needs the token.
 func Tokens(source func(ctx context.Context) (Token, error)) Auth {
 	return &tokens{source: source, lock: make(chan struct{}, 1)}
 }

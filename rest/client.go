@@ -1,4 +1,4 @@
-// Package rest is a client for JSON APIs. It is also a base for packages that wrap one particular API.
+// Package rest is a client for JSON APIs. The package is also a base for packages that wrap one particular API.
 //
 //	client, err := rest.New("https://api.example.com/v1/",
 //		rest.WithAuth(rest.Bearer(token)),
@@ -29,9 +29,10 @@
 // # What a client does by itself
 //
 //   - Rate limits: the client remembers the limits that the server announces and does not exceed them. See [RateLimit].
-//   - Retries: the client repeats a request after a network error or a 408, 502, 503 or 504, if repeating the request
-//     is safe. See [Retry].
-//   - Redirects: the client follows up to 10. Credentials are not sent to another origin. See [WithRedirects].
+//   - Retries: after a network error or a 408, 502, 503 or 504, the client repeats the request if that is safe. See
+//     [Retry].
+//   - Redirects: the client follows up to 10 redirects. Credentials are not sent to another origin. See
+//     [WithRedirects].
 //   - Credentials: an [Auth] adds credentials to requests, and [Tokens] renews access tokens. See [WithAuth].
 //   - Caching: off by default. [WithCache] adds a private cache in memory (RFC 9111).
 //
@@ -63,7 +64,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Client makes requests to one API. Call [New] to make one. It is safe for concurrent use.
+// Client makes requests to one API. Call [New] to make a Client. A Client is safe for concurrent use.
 type Client struct {
 	base         target
 	headers      fields // sent with all requests to base.origin, like query and cookies
@@ -141,9 +142,9 @@ func New(baseURL string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Clone returns a client with the options of c, followed by the given options. Both clients share a transport unless
-// an option sets another one. The clone starts with a copy of the rate limits that c remembers. From then on, the
-// clients do not share rate limits. Each client has its own cache.
+// Clone returns a client with the options of c, followed by the given options. The clone uses the transport of c
+// unless an option sets another one. The clone starts with a copy of the rate limits that c remembers. Afterwards,
+// each client keeps track of rate limits separately. Each client has its own cache.
 func (c *Client) Clone(options ...Option) (*Client, error) {
 	sameTransport := option(func(n *Client) error {
 		n.transport = c.transport
@@ -176,8 +177,8 @@ func (c *Client) link() {
 //
 //   - If v is nil, the body is ignored.
 //   - If v is an io.Writer, the body is copied to it as it arrives.
-//   - Anything else must be a pointer, and the client's Codec decodes the body into it. If the body is empty or
-//     contains only white space, the value is not changed.
+//   - Any other v must be a pointer, and the client's Codec decodes the body into the value. If the body is empty
+//     or contains only white space, the value is not changed.
 //
 // If the status is not 2xx, Do returns an APIError, RateLimitError, AuthError or RedirectError. If no complete response
 // arrives, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError. If a response

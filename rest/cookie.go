@@ -6,12 +6,13 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Cookie is a cookie that a response sets (RFC 6265 §4.1). It has the same fields as the Cookie of package web.
+// Cookie is a cookie that a response sets (RFC 6265 §4.1). Cookie has the same fields as the Cookie of package web.
 type Cookie struct {
 	// Name and Value are the cookie's name and value as the server sent them.
 	Name  string
 	Value string
-	// Path limits the cookie to paths below it. Empty means the directory of the request path.
+	// Path limits the cookie to requests for this path and for paths below it. Empty means the directory of the request
+	// path.
 	Path string
 	// Domain makes the cookie valid for this domain and its subdomains. Empty means the host of the request only.
 	Domain string

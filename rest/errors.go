@@ -12,18 +12,18 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// These errors report a mistake in a request, a limit that a response exceeded, or a list of pages that does not
-// end. Compare with errors.Is.
+// Errors that the functions and methods of this package return. Compare them with errors.Is.
 var (
 	// ErrURL is returned for a URL that the client cannot use. The request is not sent.
 	ErrURL = errors.New("rest: unusable URL")
 
-	// ErrPath is returned if a path parameter has no value, or if a value is set for a parameter that the path does not
-	// have. The request is not sent.
+	// ErrPath is returned if a path parameter has no value. ErrPath is also returned if a value is set for a parameter
+	// that the path does not have. The request is not sent.
 	ErrPath = errors.New("rest: path parameters and values do not match")
 
-	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one, and for a parameter whose
-	// value is "." or "..". Such a path could lead outside the API. The request is not sent.
+	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one. ErrPathForbidden is also
+	// returned for a path parameter with the value "." or "..". A segment ".." could lead outside the API. The
+	// request is not sent.
 	ErrPathForbidden = errors.New(`rest: a path must not contain the segment ".."`)
 
 	// ErrMethod is returned for a method that is not a token (RFC 9110 §9.1). The request is not sent.
@@ -32,16 +32,16 @@ var (
 	// ErrHeader is returned for headers and cookies that cannot be sent. The request is not sent.
 	ErrHeader = errors.New("rest: invalid header")
 
-	// ErrBodyTooLarge is wrapped in a DecodeError if the body of a response exceeds the limit of [WithMaxBody]. It
-	// wraps gallop.ErrBodyTooLarge.
+	// ErrBodyTooLarge is wrapped in a DecodeError if the body of a response exceeds the limit of [WithMaxBody].
+	// ErrBodyTooLarge wraps gallop.ErrBodyTooLarge.
 	ErrBodyTooLarge = fmt.Errorf("rest: response body exceeds the limit of WithMaxBody: %w", gallop.ErrBodyTooLarge)
 
-	// ErrPagesRepeat is returned if a page repeats an earlier one. This happens if the server ignores the parameter
-	// that selects the page.
+	// ErrPagesRepeat is returned if the server sends the same page again. A server does so if it ignores the
+	// parameter that selects the page.
 	ErrPagesRepeat = errors.New("rest: the server returned the same page twice")
 
 	// ErrPagesEmpty is returned after a hundred empty pages in a row, each of which linked to another page. Without
-	// this limit, a loop over the elements might never end.
+	// a limit for empty pages, a loop over the elements might never end.
 	ErrPagesEmpty = errors.New("rest: a hundred pages in a row are empty")
 
 	errEmptyGzip   = errors.New("rest: a gzip body has too many empty members")
@@ -53,13 +53,13 @@ var (
 	errPageForeign = errors.New("rest: the next page is on another origin")
 )
 
-// RequestError is returned if no complete response arrived. It wraps the cause. If the context was done, the cause is
-// the context's error.
+// RequestError is returned if no complete response arrived. RequestError wraps the cause. If the context was done,
+// the cause is the context's error.
 type RequestError struct {
 	// Method is the method of the request.
 	Method string
 
-	// URL is the URL of the request. Secrets in it are redacted.
+	// URL is the URL of the request. Secrets in the URL are redacted.
 	URL string
 
 	// Err is the cause: an error from the transport, from the context, or from the io.Writer to which the body was
@@ -81,8 +81,8 @@ func (e *RequestError) Error() string {
 // Unwrap returns Err.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 0, because the API did not respond. If a proxy refused the request, or if Err is a
-// gallop.ParseError, Err has the status.
+// HTTPStatus returns 0, because the API did not respond. If a proxy refused the request, Err has the proxy's
+// status. A gallop.ParseError in Err has a status, too.
 func (e *RequestError) HTTPStatus() int { return 0 }
 
 // unsentError is the error of a request that could not be built.
@@ -119,27 +119,27 @@ type DecodeError struct {
 	// Method is the method of the request.
 	Method string
 
-	// URL is the URL of the request. Secrets in it are redacted.
+	// URL is the URL of the request. Secrets in the URL are redacted.
 	URL string
 
 	// StatusCode is the status of the response, such as 200.
 	StatusCode int
 
-	// ContentType is the Content-Type header of the response. This header often explains the error, for example if a
-	// proxy responded with an HTML page.
+	// ContentType is the Content-Type header of the response. The Content-Type often explains the error, for example
+	// if a proxy responded with an HTML page.
 	ContentType string
 
 	// Offset is how many bytes of the body had been read when the error was found.
 	Offset int64
 
-	// Path is the path to the value that could not be decoded, such as "items[3].name". It is empty if unknown.
+	// Path is the path to the value that could not be decoded, such as "items[3].name". Path is empty if unknown.
 	Path string
 
 	// Err is the error of the codec, or ErrBodyTooLarge.
 	Err error
 }
 
-// Error returns the method, the URL, the status, the content type, the place in the body and the cause.
+// Error returns one line that describes the request, the response, the position in the body and the cause.
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	if e.Method != "" {
@@ -174,13 +174,13 @@ func (e *DecodeError) HTTPStatus() int { return 0 }
 // APIError is returned for a response whose status is not 2xx.
 //
 // If the body is JSON in a common error format, the fields from Message to Errors are filled in from the body. The
-// supported formats are problem details (RFC 9457) and objects with a message, a code, a list of errors, or errors by
-// field. Fields that the body does not set are empty.
+// supported formats are problem details (RFC 9457) and JSON objects with common members, such as "message", "code"
+// and "errors". Fields that the body does not set are empty.
 type APIError struct {
 	// Method is the method of the request.
 	Method string
 
-	// URL is the URL of the request, after redirects. Secrets in it are redacted.
+	// URL is the URL of the request, after redirects. Secrets in the URL are redacted.
 	URL string
 
 	// StatusCode is the status of the response, such as 404.
@@ -207,7 +207,7 @@ type APIError struct {
 	// Body is the body of the response, cut off after 1 MiB.
 	Body []byte
 
-	// Response is the response, for its headers. Its body has been read.
+	// Response is the response, for its headers. The client has read the body of the Response.
 	Response *Response
 }
 
@@ -251,10 +251,11 @@ func (e *APIError) Error() string {
 // HTTPStatus returns StatusCode.
 func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
-// StatusOf returns the HTTP status with which the API refused a request. It searches the tree of err, in the order of
-// errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError, RedirectError and
-// web.Error have this method. StatusOf returns 0 if no error in the tree has this method, if no response arrived, or if
-// the response could not be decoded. If a proxy refused the request, the proxy's status is not returned.
+// StatusOf returns the HTTP status with which the API refused a request. StatusOf searches the tree of err, in the
+// order of errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError,
+// RedirectError and web.Error have a method HTTPStatus. StatusOf returns 0 if no error in the tree has the method
+// HTTPStatus. StatusOf also returns 0 if no response arrived or the response could not be decoded. If a proxy refused
+// the request, the proxy's status is not returned.
 //
 // A server that passes the status on to its own clients should choose which statuses make sense for them. For example,
 // a 401 from an upstream service means that the server's own credentials are wrong, not the client's.
@@ -342,10 +343,11 @@ func (i ErrorItem) String() string {
 // RateLimitError is returned if one of the server's rate limits was reached. If the request was sent, the error wraps
 // the server's response, an APIError.
 type RateLimitError struct {
-	// Rate describes the limit. It is the zero value if nothing is known about the limit.
+	// Rate describes the limit. Rate is the zero value if nothing is known about the limit.
 	Rate Rate
 
-	// RetryAfter is how long the server wants the client to wait. It is negative if the server did not say.
+	// RetryAfter is how long the server wants the client to wait. RetryAfter is negative if the server did not say how
+	// long to wait.
 	RetryAfter time.Duration
 
 	// Sent is true if this request was sent and the server refused it. Sent is false if the client did not send the
@@ -377,7 +379,7 @@ func (e *RateLimitError) Error() string {
 	return b.String()
 }
 
-// HTTPStatus returns the status of the response, 403 or 429. It returns 429 if the request was not sent.
+// HTTPStatus returns the status of the response, 403 or 429. HTTPStatus returns 429 if the request was not sent.
 func (e *RateLimitError) HTTPStatus() int {
 	if e.api != nil {
 		return e.api.StatusCode
@@ -430,19 +432,19 @@ type RedirectError struct {
 	// Method is the method of the request.
 	Method string
 
-	// URL is the URL of the request that was redirected. Secrets in it are redacted.
+	// URL is the URL of the request that was redirected. Secrets in the URL are redacted.
 	URL string
 
 	// StatusCode is the status of the response: 301, 302, 303, 307 or 308.
 	StatusCode int
 
-	// Location is the absolute URL that the redirect leads to. It can contain secrets.
+	// Location is the absolute URL that the redirect leads to. Location can contain secrets.
 	Location string
 
 	// Reason says why the client does not follow the redirect.
 	Reason string
 
-	// Response is the response, for its headers. Its body has been discarded.
+	// Response is the response, for its headers. The client has discarded the body of the Response.
 	Response *Response
 }
 

@@ -20,10 +20,10 @@ import (
 //		Page   *int      `query:"page"` // left out if nil
 //	}
 //
-// Supported field types are strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and
-// slices of and pointers to all of these. Nil values are left out. The fields of an embedded struct without a tag count
-// as fields of the struct itself. A field with the tag "-" is left out. Times are in RFC 3339 and durations in the form
-// of time.Duration.String, such as 1m30s.
+// A field can be a string, []byte, bool, number, time.Time, time.Duration, or a type with a MarshalText method.
+// Pointers and slices, such as *time.Time and []int, are supported, too. Nil values are left out. The fields of an
+// embedded struct without a tag count as fields of the struct itself. A field with the tag "-" is left out. Times are
+// in RFC 3339 and durations in the form of time.Duration.String, such as 1m30s.
 //
 // In the tag, these options can follow the name:
 //
@@ -33,8 +33,8 @@ import (
 //
 // The tag layout sets the format of times. See time.Time.Format.
 //
-// The Binder of package web reads the same tags with the same options, so that a client and a server can share the type. Options
-// that only the Binder has, such as required, are ignored.
+// The Binder of package web reads the same tags and options, so a client and a server can share the type. Options that only the
+// Binder has, such as required, are ignored.
 func (r *Request) SetQueryFrom(v any) *Request {
 	return r.from(v, []string{"query", "url"}, r.SetQuery, r.AddQuery)
 }
@@ -44,8 +44,8 @@ func (r *Request) SetFormFrom(v any) *Request {
 	return r.from(v, []string{"form"}, r.SetForm, r.AddForm)
 }
 
-// SetPathValuesFrom sets values in the path from the fields of a struct that have the tag "path", or else "uri". See
-// [Request.SetQueryFrom].
+// SetPathValuesFrom sets path parameters from the fields of a struct that have the tag "path" or "uri". If a field
+// has both tags, the tag "path" is used. See [Request.SetQueryFrom].
 func (r *Request) SetPathValuesFrom(v any) *Request {
 	return r.from(v, []string{"path", "uri"}, r.SetPathValue, r.SetPathValue)
 }

@@ -18,20 +18,20 @@ func Head(ctx context.Context, c *Client, path string, options ...RequestOption)
 	return c.Do(r, nil)
 }
 
-// Post sends a POST request to path, with in as the request body, and decodes the response body into an Out. See
-// [Client.NewRequest] for the types that in may have.
+// Post sends a POST request to path and decodes the response body into an Out. The argument in is the request body:
+// see [Client.NewRequest] for the types that it may have.
 func Post[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "POST", path, in, options...)
 	return v, err
 }
 
-// Put sends a PUT request to path, with in as the request body. See [Post].
+// Put sends a PUT request to path. See [Post].
 func Put[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "PUT", path, in, options...)
 	return v, err
 }
 
-// Patch sends a PATCH request to path, with in as the request body. See [Post].
+// Patch sends a PATCH request to path. See [Post].
 func Patch[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "PATCH", path, in, options...)
 	return v, err
@@ -48,7 +48,7 @@ func Delete(ctx context.Context, c *Client, path string, options ...RequestOptio
 	return err
 }
 
-// Send sends a request with the given method and body to path. It decodes the response body into a T and also returns
+// Send sends a request with the given method and body to path. Send decodes the response body into a T and also returns
 // the response. If body is nil, no body is sent. If a response arrived, the returned Response is non-nil, even if there
 // is an error.
 func Send[T any](ctx context.Context, c *Client, method, path string, body any, options ...RequestOption) (T, *Response, error) {

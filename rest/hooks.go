@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// WithRequestHook makes the client call f at the start of every call of Do and Open. ctx is the context of the call,
-// with its timeout. f may change the request. If f returns an error, nothing is sent, and Do or Open returns this
-// error.
+// WithRequestHook makes the client call f at the start of every call of Do and Open. The ctx argument is the context
+// of the call, including the timeout. f may change the request. If f returns an error, nothing is sent, and Do or
+// Open returns this error.
 //
-// To give the call another context, for example one with a span, f can derive a context from ctx and pass the new
-// context to SetContext. After the call, the request's original context is restored.
+// To give the call another context, for example one with a span, f can pass SetContext a context derived from ctx.
+// After the call, the request's original context is restored.
 //
-// Hooks are called once for each call, in the order of their options, and possibly by several goroutines at once.
-// Retries and redirects do not call the hooks again.
+// Each call of Do or Open runs every request hook once, in the order of the options. Retries and redirects do not
+// run the hooks again. Hooks must be safe for concurrent use.
 func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 	return option(func(c *Client) error {
 		if f == nil {
@@ -25,9 +25,9 @@ func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 	})
 }
 
-// WithResponseHook makes the client call f at the end of every call: when the header of the final response has arrived,
-// or when the call has failed. r.Context returns the context of the call, including any change by a request hook. If
-// the call failed, resp can be nil. f must not read resp.Body.
+// WithResponseHook makes the client call f when the header of the final response has arrived, or when the call has
+// failed. r.Context returns the context of the call, including any change by a request hook. If the call failed, resp
+// can be nil. f must not read resp.Body.
 func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	return option(func(c *Client) error {
 		if f == nil {
@@ -67,8 +67,8 @@ func (r *Request) SetTimeout(d time.Duration) *Request {
 	return r
 }
 
-// SetRedirects sets how many redirects the call follows, overriding [WithRedirects]. If most is 0 or negative, the call
-// follows no redirects.
+// SetRedirects sets how many redirects the call follows, overriding [WithRedirects]. If the argument is 0 or negative,
+// the call follows no redirects.
 func (r *Request) SetRedirects(most int) *Request {
 	r.redirects = 1 + max(most, 0)
 	return r

@@ -22,8 +22,8 @@ type file struct {
 
 // AddFile adds a file to the form, which is then sent as multipart/form-data (RFC 7578). src is read while the request
 // is sent, so the whole file is never in memory. src is not closed. If every src is an io.ReaderAt and an io.Seeker,
-// like an os.File, retries and redirects can send the request again. The extension of name determines the media type.
-// To set another media type, use AddFileAs.
+// like an os.File, retries and redirects can send the request again. The extension of the file name determines the
+// media type. To set another media type, use AddFileAs.
 func (r *Request) AddFile(field, name string, src io.Reader) *Request {
 	return r.AddFileAs(field, name, mime.TypeByExtension(path.Ext(name)), src)
 }

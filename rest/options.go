@@ -21,9 +21,9 @@ type option func(*Client) error
 func (f option) apply(c *Client) error { return f(c) }
 
 // WithClient makes the client send requests through g. g must not follow redirects itself, so its MaxRedirects must be
-// 0. If g.DetailedErrors is set, the client also retries a POST when no part of the request was written. A
-// gallop.Client rejects response headers over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and
-// DialDualStack are set.
+// 0. If g.DetailedErrors is set, the client also retries a POST when no part of the request was written. By default, a
+// gallop.Client rejects response headers over 4 KiB and dials only IPv4. To accept larger headers, set
+// MaxResponseHeaderBytes. To dial IPv6 as well, set DialDualStack.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {
@@ -35,7 +35,8 @@ func WithClient(g *gallop.Client) Option {
 }
 
 // WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If rt caches responses, it
-// should mark responses from its cache with the header X-From-Cache, so that the client ignores their outdated rate limits.
+// should add the header X-From-Cache to cached responses. The client then ignores the outdated rate limits of cached
+// responses.
 func WithTransport(rt http.RoundTripper) Option {
 	return option(func(c *Client) error {
 		if rt == nil {
@@ -109,14 +110,14 @@ func WithTimeout(d time.Duration) Option {
 	})
 }
 
-// WithCodec sets the codec for the bodies of requests and responses. By default, JSON is not escaped for HTML, and
-// anything that follows the JSON value in a response is ignored:
+// WithCodec sets the codec for the bodies of requests and responses. The default codec does not escape JSON for
+// HTML, and ignores anything that follows the JSON value in a response:
 //
 //	codec.JSON{KeepHTML: true, IgnoreTrailing: true}
 //
 // If the codec implements codec.StreamDecoder, it decodes bodies over 1 MiB while they arrive. Any other codec gets the
-// whole body, up to the limit of WithMaxBody. If the codec implements codec.Appender, encoding a request body needs one
-// copy less.
+// whole body, up to the limit of WithMaxBody. If the codec implements codec.Appender, encoding a request body avoids
+// one copy.
 func WithCodec(bodies codec.Codec) Option {
 	return option(func(c *Client) error {
 		if bodies == nil {
@@ -165,12 +166,12 @@ func WithRateLimit(policy RateLimit) Option {
 }
 
 // WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size
-// bytes. It does not store a response larger than a quarter of size. Clients do not share a cache. A response to a
-// request with one credential is never used for a request with another credential. Response.FromCache says whether a
-// response came from the cache.
+// bytes. WithCache does not store a response larger than a quarter of size. Clients do not share a cache. A response
+// to a request with one credential is never used for a request with another credential. Response.FromCache says
+// whether a response came from the cache.
 //
-// The client obeys the Cache-Control header of a request. A request with only-if-cached is never sent to the server. If
-// no stored response fits, the result is a 504.
+// The client obeys the Cache-Control header of a request. A request with only-if-cached is never sent to the server: if
+// the cache has no suitable response, the call returns an APIError with status 504.
 func WithCache(size int64) Option {
 	return option(func(c *Client) error {
 		if size <= 0 {

@@ -12,9 +12,9 @@ import (
 // maxEmptyPages is how many pages in a row may be without an element.
 const maxEmptyPages = 100
 
-// PagesByLink returns an iterator over the elements of all pages of a list. The first page is the one at path. Each
-// page's Link header (RFC 8288) holds the URL of the next page, with the relation "next". This URL must have the same
-// origin as the list, because the headers of the request are not meant for other servers. See [Client.NewRequest] for
+// PagesByLink returns an iterator over the elements of all pages of a list. The first page is at the given path. Each
+// page's Link header (RFC 8288) holds the URL of the next page, with the relation "next". The next page must have the
+// same origin as the list, because the request's headers are not meant for other servers. See [Client.NewRequest] for
 // path.
 //
 // The iterator fetches each page only when the loop reaches it. The method is GET unless an option calls
@@ -126,9 +126,9 @@ func yieldPage[T any](page []T, err error, yield func(T, error) bool) bool {
 	return err == nil
 }
 
-// PagesByNumber returns an iterator over the elements of all pages of a list. A query parameter selects the page by
-// its number, starting at first. The page number replaces any value that the path or an option sets for this parameter.
-// The first empty page ends the iteration. See [PagesByLink] for everything else.
+// PagesByNumber returns an iterator over the elements of all pages of a list. A query parameter holds the number of the
+// page. The argument first is the number of the first page. The page number replaces any value that the path or an
+// option sets for the query parameter. The first empty page ends the iteration. See [PagesByLink] for everything else.
 func PagesByNumber[T any](ctx context.Context, c *Client, path, parameter string, first int, options ...RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		r, err := c.NewRequest(ctx, "GET", path, nil, options...)
@@ -172,9 +172,9 @@ type hashedBody struct {
 	io.Closer
 }
 
-// PagesByCursor returns an iterator over the elements of all pages of a list. Each page is decoded into a P. split
-// returns the page's elements and the cursor of the next page. The cursor is sent in the given query parameter. An
-// empty cursor ends the iteration. See [PagesByLink] for everything else.
+// PagesByCursor returns an iterator over the elements of all pages of a list. Each page is decoded into a P. The
+// function split returns the page's elements and the cursor of the next page. The iterator sends the cursor in the
+// given query parameter. An empty cursor ends the iteration. See [PagesByLink] for everything else.
 func PagesByCursor[P, T any](
 	ctx context.Context, c *Client, path, parameter string, split func(page P) (elements []T, cursor string), options ...RequestOption,
 ) iter.Seq2[T, error] {

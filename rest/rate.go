@@ -10,16 +10,16 @@ import (
 
 // Rate is a rate limit, as the server describes it in the headers of a response.
 type Rate struct {
-	// Limit is how many requests are allowed per window. It is 0 if unknown.
+	// Limit is how many requests are allowed per window. Limit is 0 if unknown.
 	Limit int
 
 	// Remaining is how many requests are left in this window. The number is meaningful only if Known returns true.
 	Remaining int
 
-	// Reset is when the next window begins. It is zero if unknown.
+	// Reset is when the next window begins. Reset is zero if unknown.
 	Reset time.Time
 
-	// Resource is the name that the server gives to the limited resource. It is empty if the server sent no name.
+	// Resource is the name that the server gives to the limited resource. Resource is empty if the server sent no name.
 	Resource string
 
 	known bool
@@ -28,10 +28,10 @@ type Rate struct {
 // Known reports whether the server said how many requests are left.
 func (r Rate) Known() bool { return r.known }
 
-// Rate returns the rate limit in the headers of the response. It reads RateLimit, in the form of the current and
-// earlier drafts (draft-ietf-httpapi-ratelimit-headers), and then RateLimit-Remaining, X-RateLimit-Remaining and
-// X-Rate-Limit-Remaining with their related headers. If RateLimit lists several limits, Rate returns the limit with the
-// fewest requests left.
+// Rate returns the rate limit in the headers of the response. The method first reads the RateLimit header, as the
+// current and earlier drafts define it (draft-ietf-httpapi-ratelimit-headers). If there is no RateLimit header, it
+// reads RateLimit-Remaining, X-RateLimit-Remaining or X-Rate-Limit-Remaining, and their related headers. If RateLimit
+// lists several limits, Rate returns the limit with the fewest requests left.
 func (r *Response) Rate() Rate { return rateOf(&r.headers, time.Now()) }
 
 func rateOf(f *fields, now time.Time) (rate Rate) {

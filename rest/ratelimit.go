@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// RateLimit sets how a client handles the server's rate limits. By default, the client remembers the limits. If it
-// expects the server to refuse a request, it returns a RateLimitError without sending the request.
+// RateLimit sets how a client handles the server's rate limits. By default, the client remembers the limits. If the
+// client expects the server to refuse a request, it returns a RateLimitError without sending the request.
 type RateLimit struct {
 	// Ignore makes the client ignore rate limits: it neither remembers limits nor holds back requests.
 	Ignore bool
 
-	// Wait makes calls wait until the limit allows them, as long as their context permits. If the server refuses a
-	// request because of a limit, the client sends it a second time, provided that the body can be sent again.
+	// Wait makes calls wait until the rate limit allows them or their context is done. If the server refuses a
+	// request because of a limit, the client sends the request once more. Bodies that can be read only once are not
+	// sent again.
 	Wait bool
 
-	// MaxPause caps how long the client pauses because of a response's Retry-After header or the time of the next
-	// window. During the pause, new requests fail without being sent, or wait if Wait is set. 0 means no limit.
+	// MaxPause caps how long the client pauses after a response with Retry-After or when no requests are left in
+	// the window. During the pause, new requests fail without being sent, or wait if Wait is set. 0 means no limit.
 	MaxPause time.Duration
 }
 
@@ -37,8 +38,8 @@ func WaitForRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateWait)
 }
 
-// IgnoreRate returns a context whose requests ignore rate limits. The client sends these requests even if it expects
-// the server to refuse them. The client still remembers the limits that the responses announce.
+// IgnoreRate returns a context whose requests ignore rate limits. With this context, the client sends requests even
+// if it expects the server to refuse them. The client still remembers the limits that the responses announce.
 func IgnoreRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateIgnore)
 }

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request is a request that you build with its setters. Client.NewRequest and Client.Request make one. A Request can be
-// sent more than once, unless its body can be read only once. Setters return the request. If a setter gets an invalid
-// argument, Do returns an error that describes the first invalid argument. Only one goroutine at a time may use a
-// Request. Do not copy a Request. Use Clone instead.
+// Request is a request that you build with its setters. Client.NewRequest and Client.Request make a Request. A Request
+// can be sent more than once, unless its body can be read only once. Setters return the request. If a setter gets an
+// invalid argument, Do returns an error that describes the first invalid argument. Only one goroutine at a time may use
+// a Request. Do not copy a Request. Use Clone instead.
 type Request struct {
 	_       noCopy
 	client  *Client
@@ -47,8 +47,8 @@ type noCopy struct{}
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// RequestOption changes a request before it is sent. Calls such as Get take RequestOptions. Any function of this type is an
-// option, so an option can call every setter of [Request]:
+// RequestOption changes a request before it is sent. Calls such as Get take RequestOptions. A RequestOption can call every
+// setter of [Request]:
 //
 //	rest.Get[Gopher](ctx, c, "gophers", func(r *rest.Request) { r.SetTimeout(time.Second).SetCookie("lang", "en") })
 //
@@ -85,23 +85,24 @@ func IntoResponse(to **Response) RequestOption {
 	}
 }
 
-// EachPage returns an option for PagesByLink, PagesByNumber and PagesByCursor that calls f with the response of each
-// page, before the elements of the page are yielded. At that time, the body has already been read. All other functions
-// ignore the option.
+// EachPage returns an option that calls f with the response of each page, before the loop gets the page's elements.
+// When f runs, the body of the response has already been read. The option works with PagesByLink, PagesByNumber and
+// PagesByCursor. All other functions ignore the option.
 func EachPage(f func(resp *Response)) RequestOption {
 	return func(r *Request) { r.page = f }
 }
 
 // NewRequest returns a request that [Client.Do] sends.
 //
-// path is relative to the base URL, with or without a leading slash. It can have parameters: {name} stands for one
-// segment and {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if the
-// segment is escaped. path may also be a URL. If this URL has a different origin than the base URL, the client's own
-// headers and credentials are not sent.
+// path is relative to the base URL, with or without a leading slash. The path can have parameters: {name} stands for
+// one segment and {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if
+// the segment is escaped. You can also pass a URL instead of a path. If the URL has a different origin than the base
+// URL, the client's own headers and credentials are not sent.
 //
-// body may be nil for no body, a []byte or an io.Reader. The client's Codec encodes any other value. If a reader is
-// also an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can send it again. Each attempt reads
-// from the position that the reader had before the first attempt. Readers are not closed.
+// The body argument may be nil (no body), a []byte or an io.Reader. The client's Codec encodes a body of any other
+// type. If a reader is also an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can read it
+// again. Each attempt reads from the position that the reader had before the first attempt. The client does not
+// close readers.
 func (c *Client) NewRequest(ctx context.Context, method, path string, body any, options ...RequestOption) (*Request, error) {
 	r := &Request{client: c, ctx: ctx, method: method, path: path, body: body}
 	for _, option := range options {
@@ -148,8 +149,8 @@ func (r *Request) check() error {
 func (c *Client) Request() *Request { return &Request{client: c, ctx: context.Background()} }
 
 // Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy.
-// Both requests have the same body. If the body can be read only once, only one of the requests can be sent. Do not
-// call Clone while r is being sent.
+// The original and the copy have the same body. If the body can be read only once, you can send only the original or
+// the copy. Do not call Clone while r is being sent.
 func (r *Request) Clone() *Request {
 	return &Request{
 		client: r.client, ctx: r.ctx, method: r.method, path: r.path,
@@ -165,7 +166,7 @@ func (r *Request) SetContext(ctx context.Context) *Request {
 	return r
 }
 
-// SetHeader sets a header, replacing any values it had and any value that the client would add.
+// SetHeader sets a header, replacing existing values and any value that the client would add.
 func (r *Request) SetHeader(name, value string) *Request {
 	if r.acceptsHeader(name, value) {
 		r.headers.set(name, value, foldName)

@@ -14,11 +14,12 @@ type Response struct {
 	// StatusCode is the status of the response, such as 200.
 	StatusCode int
 
-	// Protocol is the HTTP version of the response, such as "HTTP/1.1". It is empty if the response came from the cache.
+	// Protocol is the HTTP version of the response, such as "HTTP/1.1". Protocol is empty if the response came from the
+	// cache.
 	Protocol string
 
-	// FromCache is true if the body came from the cache. If so, the Age header holds the estimated age of the response
-	// in seconds.
+	// FromCache is true if the body came from the cache. In a response from the cache, the Age header holds the
+	// estimated age in seconds.
 	FromCache bool
 
 	// Body is the body of the response. Callers of Open must read and close the Body. After any other call, the Body is
@@ -39,13 +40,14 @@ func (r *Response) Header(name string) string {
 	return value
 }
 
-// Headers returns an iterator over the headers. It yields each name once, with all its values.
+// Headers returns an iterator over the headers. The iterator yields each name once, with all values of the name.
 func (r *Response) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.each(foldName, yield) }
 }
 
-// Time parses the first value of a header as a time: an HTTP date (RFC 9110 §5.6.7), RFC 3339, or a time such as
-// 2006-01-02 15:04:05 with UTC or an offset. ok is false if the header is missing or is not a time.
+// Time parses the first value of a header as a time. The header can hold an HTTP date (RFC 9110 §5.6.7) or an RFC
+// 3339 time. The header can also hold a time such as 2006-01-02 15:04:05 with UTC or an offset. ok is false if the
+// header is missing or is not a time.
 func (r *Response) Time(name string) (at time.Time, ok bool) {
 	value := strings.TrimSpace(r.Header(name))
 	if at, err := http.ParseTime(value); err == nil {
@@ -59,11 +61,11 @@ func (r *Response) Time(name string) (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// URL returns the URL that the response came from, after redirects. It can contain secrets.
+// URL returns the URL that the response came from, after redirects. The URL can contain secrets.
 func (r *Response) URL() string { return r.url.String() }
 
-// Link returns the URL of the link with the relation rel in the Link headers (RFC 8288), such as "next". It returns
-// "" if there is no such link. Links with an anchor to another resource are ignored.
+// Link returns the URL of the link with the relation rel in the Link headers (RFC 8288), such as "next". The method
+// returns "" if there is no such link. Links with an anchor to another resource are ignored.
 func (r *Response) Link(rel string) string {
 	for _, line := range r.headers.lines("Link") {
 		for link := range linksIn(line) {

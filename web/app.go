@@ -25,54 +25,56 @@ type Config struct {
 	// Nil means DefaultErrorHandler, which responds in plain text. ProblemErrorHandler responds in JSON.
 	ErrorHandler ErrorHandler
 
-	// Constraints adds constraints for path parameters to the built-in ones. Patterns use the map key as the name: the key "even"
-	// defines the constraint in {id<even>}. If the key is the name of a built-in constraint, the new constraint replaces the
-	// built-in one. Nil adds no constraints.
+	// Constraints adds constraints for path parameters to the built-in ones. The map key is the constraint's name in patterns:
+	// the pattern {id<even>} uses the key "even". If the key is the name of a built-in constraint, the new constraint replaces
+	// the built-in one. Nil adds no constraints.
 	Constraints map[string]Constraint
 
-	// Codecs adds body formats. Binder decodes request bodies in these formats, and Ctx.Encode and Ctx.AutoFormat send responses in
-	// them. A codec for "application/json" replaces codec.JSON, and a codec for "application/xml" replaces codec.XML. New panics if
-	// two codecs have the same media type. If Codecs is nil, the App supports only JSON and XML.
+	// Codecs adds body formats. Binder decodes request bodies with the Codecs, and Ctx.Encode and Ctx.AutoFormat encode responses
+	// with them. A codec for "application/json" replaces codec.JSON, and a codec for "application/xml" replaces codec.XML. New
+	// panics if two codecs have the same media type. If Codecs is nil, the App supports only JSON and XML.
 	Codecs []codec.Codec
 
-	// Views renders templates for Ctx.Render and Ctx.RenderPage, for example *Templates. If Views is nil, these two methods return
-	// an error.
+	// Views renders templates for Ctx.Render and Ctx.RenderPage, for example *Templates. If Views is nil, Ctx.Render and
+	// Ctx.RenderPage return an error.
 	Views Views
 
 	// Validator checks each struct after Binder has filled it. If Validator is nil, only the rules in the struct tags are checked.
 	Validator Validator
 
-	// TrustedProxies are the networks of the proxies in front of the app. If a request comes from one of these networks, the app
-	// takes the client's address, the scheme and the host from the headers that ProxyHeaders selects. If the list is empty, the app
-	// trusts no proxy. If the list is not empty, the app also trusts peers on a unix socket. For each selected header, every proxy
-	// must either set the header or remove the one that the client sent.
+	// TrustedProxies are the networks of the proxies in front of the app. If a trusted proxy sends a request, the app takes the
+	// client's address, the scheme and the host from proxy headers. ProxyHeaders selects the proxy headers. If TrustedProxies is
+	// empty, the app trusts no proxy. If TrustedProxies is not empty, the app also trusts peers on a unix socket. Each proxy must
+	// set every selected header, or remove the header if the client sent one.
 	TrustedProxies []netip.Prefix
 
 	// ProxyHeaders selects the headers that the trusted proxies set. The zero value is XForwarded.
 	ProxyHeaders ProxyHeaders
 
-	// OnListen is called just before the app accepts connections from a listener. Use it, for example, to find out which port was
-	// chosen for ":0". The function runs after Server.OnListen, and must follow the rules documented there. OnListen may be nil.
+	// OnListen is called just before the app accepts connections from a listener. Use OnListen, for example, to find out which
+	// port was chosen for ":0". OnListen runs after Server.OnListen, and the same rules apply to both functions. OnListen may be
+	// nil.
 	OnListen func(ln net.Listener)
 
-	// NoListenLog turns off the log line that names the address of each listener. By default, the app writes this line.
+	// NoListenLog turns off the log line that names the address of each listener. By default, the app logs the address
+	// of each listener.
 	NoListenLog bool
 
 	// Server is the server that Listen, Serve and Run use, with its limits and timeouts. Nil means a gallop.Server with default
 	// settings.
 	//
-	// New sets the Server's Handler, and panics if a Handler is already set. Each App therefore needs a Server of its own. If the
-	// Server has no ErrorHandler, the App's ErrorHandler also responds to requests that the Server refuses (see Ctx.Refused). If the
-	// Server has neither ErrorLog nor Logger, New sets the Server's ErrorLog to a logger that writes to slog.Default.
+	// New sets the Server's Handler, and panics if a Handler is already set. Two Apps must not share a Server. If the Server has no
+	// ErrorHandler, the App's ErrorHandler also responds to requests that the Server refuses (see Ctx.Refused). If the Server has
+	// neither ErrorLog nor Logger, New sets the Server's ErrorLog to a logger that writes to slog.Default.
 	Server *gallop.Server
 }
 
 // rootRouter is an unexported name for Router, so that no program can assign the router of an App.
 type rootRouter = Router
 
-// App is a web application. It consists of routes and a server that passes requests to them. An App has the methods of Router:
-// Get registers a route, for example, and Use adds middleware to all routes. Make an App with New; the methods of the zero App
-// panic. Routes may be added while the App is serving requests, but only by one goroutine at a time.
+// App is a web application. An App consists of routes and a server. An App has the methods of Router: Get registers a route,
+// for example, and Use adds middleware to all routes. Make an App with New; the methods of the zero App panic. Routes may be
+// added while the App is serving requests, but only by one goroutine at a time.
 type App struct {
 	rootRouter
 	config Config
@@ -90,8 +92,9 @@ type App struct {
 	draft    *table // all routes, to find two that match the same requests
 }
 
-// New returns an App without routes. It panics if Config.Server already has a Handler, for example because another App uses the
-// Server. It also panics if Config.Codecs has a nil codec, a codec without a media type, or two codecs with the same media type.
+// New returns an App without routes. New panics if Config.Server already has a Handler, for example because another App uses the
+// Server. New also panics if Config.Codecs has a nil codec, or a codec without a media type. Two codecs with the same media type
+// make New panic, too.
 func New(config Config) *App {
 	a := &App{config: config}
 	if a.config.ErrorHandler == nil {
@@ -173,19 +176,19 @@ func (a *App) ListenTLS(addr, certFile, keyFile string) error {
 // Serve accepts connections from ln and serves them with Config.Server until Shutdown or Close is called.
 func (a *App) Serve(ln net.Listener) error { return a.server().Serve(ln) }
 
-// Run accepts connections from ln and serves them until ctx is done. Run then shuts the server down and waits for in-flight
-// requests. See [gallop.Server.Run] for the errors and for the time limits of the shutdown.
+// Run accepts connections from ln and serves them until ctx is done. When ctx is done, Run shuts the server down and waits
+// for in-flight requests. See [gallop.Server.Run] for the errors and for the time limits of the shutdown.
 func (a *App) Run(ctx context.Context, ln net.Listener) error { return a.server().Run(ctx, ln) }
 
-// Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. Before the first
-// call of these methods, and after Shutdown or Close, Addrs returns nil.
+// Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. Addrs returns
+// nil before the app has started to listen, and after Shutdown or Close.
 func (a *App) Addrs() []net.Addr { return a.server().Addrs() }
 
 // Shutdown stops Listen, ListenTLS, Serve and Run, then waits until all in-flight requests have finished or ctx is done.
 func (a *App) Shutdown(ctx context.Context) error { return a.server().ShutdownWithContext(ctx) }
 
-// Close closes all listeners and connections at once. It cuts off in-flight requests and then waits for their handlers to return.
-// A handler must not call Close, because Close would wait for that handler.
+// Close closes all listeners and connections at once. Close cuts off in-flight requests and then waits for their handlers to
+// return. A handler must not call Close, because Close would wait for that handler.
 func (a *App) Close() error { return a.server().Close() }
 
 // server returns Config.Server.
@@ -278,9 +281,9 @@ func (a *App) Routes() []*Route {
 //
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //
-// URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value,
-// or if a value does not meet the parameter's constraints. URL also returns an error if the App would read a different parameter
-// value from the resulting path.
+// URL escapes the values. URL returns ErrNoRoute if no route has the name. URL also returns an error if a parameter has no
+// value, or if a value does not meet the parameter's constraints. URL also rejects a value such as "..", which the App would
+// resolve as a dot segment.
 func (a *App) URL(name string, pairs ...string) (string, error) {
 	if len(pairs)%2 != 0 {
 		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)

@@ -11,11 +11,12 @@ import (
 	"github.com/gallop-http/gallop/codec"
 )
 
-// Validator checks the structs that Binder has filled. Set it as Config.Validator.
+// Validator checks the structs that Binder has filled. Set a Validator as Config.Validator.
 type Validator interface {
 	// Validate checks v, the pointer that was passed to a Binder method. ctx is the [*Ctx] of the request. If Validate returns an
-	// *Error, Binder returns that error unchanged. If Validate returns any other error, Binder wraps it in an *Error with status 422,
-	// and the text of the original error becomes the Message, which clients can read. Validate may be called concurrently.
+	// *Error, Binder returns that error unchanged. If Validate returns an error of another type, Binder wraps the error in an
+	// *Error with status 422. The text of Validate's error becomes the Message, which clients can read. Validate may be called
+	// concurrently.
 	Validate(ctx context.Context, v any) error
 }
 
@@ -29,8 +30,8 @@ func Bind[T any](c *Ctx) (v T, err error) {
 // [Bind].
 func (c *Ctx) Bind() Binder { return Binder{c} }
 
-// Binder fills structs from a request. Each of its methods reads one or more sources, such as the query, and sets only fields that
-// have a tag for one of these sources:
+// Binder fills structs from a request. Each Binder method reads one or more sources, such as the query. The method sets only
+// fields that have a tag for one of its sources:
 //
 //	type Page struct {
 //		Author int       `path:"author"`
@@ -45,38 +46,39 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //	}
 //
 // The tag "uri" means the same as "path". A field can be a string, []byte, bool, number, time.Time, time.Duration, or a type with
-// an UnmarshalText method. It can also be a pointer to one of these types, or a slice of one of them. A slice gets all values that
-// the request has for the name. If the source is a header, the slice gets all members of the comma-separated list. The fields of an
-// embedded struct count as fields of the outer struct.
+// an UnmarshalText method. Pointers and slices, such as *time.Time and []int, are supported, too. A slice field gets all values
+// that the request has for its name. For a header, the slice gets all members of the header's comma-separated list. The fields of
+// an embedded struct count as fields of the outer struct.
 //
-// In queries and forms, a field can also be a struct, a map with string keys, or a slice of structs or maps. For such a field, the
-// names in the request have the form address.city, address[city], items[0].price or ids[]. Binder sorts the elements of a slice by
-// the numbers in the names. If a number is missing, the slice gets no empty element for it. In a multipart form, a field of type
-// *multipart.FileHeader gets an uploaded file, and a slice of this type gets all files of the name.
+// For queries and forms, fields can also be structs, maps with string keys, or slices of structs or maps. Nested values have names
+// such as address.city, address[city], items[0].price or ids[] in the request. Binder sorts the elements of a slice by index:
+// items[0] comes before items[2]. Missing indexes leave no gaps: items[0] and items[2] fill a slice of two elements. In a
+// multipart form, a field of type *multipart.FileHeader gets an uploaded file. A slice of *multipart.FileHeader gets all files
+// with the field's name.
 //
-// In a struct tag, options follow the name: `query:"id,comma"` has the name id and the option comma. An option applies to all
-// sources of the field:
+// In a struct tag, options follow the name: `query:"id,comma"` has the name id and the option comma. Each option applies to
+// all sources of the field:
 //
 //   - required: a missing or empty value is an error, unless the field is already set.
 //   - comma: each value is a comma-separated list.
-//   - unix: a time.Time is read from a number of seconds since 1970. Without this option, times have the format of RFC 3339, or the
-//     layout in the field's "layout" tag.
+//   - unix: a time.Time is read from a number of seconds since 1970. Without the option unix, times have the format of RFC 3339, or
+//     the layout in the field's "layout" tag.
 //
-// Binder ignores unknown options. You can therefore use the same struct type with package rest, which has options of its own.
+// Binder ignores unknown options, so you can use the same struct type with package rest and its options.
 //
 // An empty value counts as missing, unless the field is a string. If several values are sent, a field that is not a slice gets the
-// first one. If no value is sent, a zero field with a "default" tag gets the value of that tag, and any other field keeps its
-// contents.
+// first one. If no value is sent, the field keeps its contents. The exception is a zero field with a "default" tag, which gets the
+// value of the tag.
 //
-// JSON, XML and Body take a pointer to any value that the codec can decode. All other Binder methods take a pointer to a struct.
-// After a Binder method has filled the value, Config.Validator checks it.
+// The methods JSON, XML and Body take a pointer to any value that the codec can decode. All other Binder methods take a pointer
+// to a struct. After a Binder method has filled the value, Config.Validator checks it.
 //
 // If a request value cannot be bound, the error is an [*Error] with status 400 whose cause is a [*BindError]. The Error's Message
 // names the field and is meant for clients. The server's MaxFormArgs limits how many values Binder reads. The default is 10,000. A
 // name may have at most 16 parts; items[0].price has three.
 //
-// If the program itself is wrong, for example because a field has an unsupported type, the error is not an [*Error] and has no
-// status. Path, Query, Header, Cookie and Form also return an error without a status if no field has a tag for the method's source.
+// A mistake in the program, such as a field of an unsupported type, causes an error that is not an [*Error]. Path, Query, Header,
+// Cookie and Form fail if no field has the method's tag: Query needs a "query" tag.
 type Binder struct{ c *Ctx }
 
 // Path fills the fields tagged "path" or "uri" from the parameters of the route.
@@ -121,12 +123,12 @@ func (b Binder) Body(v any) error {
 	return b.validated(v, b.decode(codec, source, v))
 }
 
-// All fills v from the path parameters, the query, the headers, the cookies and, if the request has one, the body. If a field has
-// tags for several of these sources, the first source in this order that has a value sets the field.
+// All fills v from the path parameters, the query, the headers, the cookies and, if the request has one, the body. If
+// several sources have a value for a field, the path wins, then the query, the header, the cookie and the body.
 //
-// If a field has a tag for a source of Binder, such as "query", a JSON body sets the field only if the field also has a "json" tag.
-// An XML body sets such a field only if the field also has an "xml" tag. A body that any other codec of Config.Codecs decodes never
-// sets such a field.
+// A JSON body sets a field with a Binder tag, such as "query", only if the field also has a "json" tag. An XML body sets a field
+// with a Binder tag only if the field also has an "xml" tag. Bodies in other formats of Config.Codecs never set a field with a
+// Binder tag.
 //
 // If the body has a type that no codec decodes, the error has status 415.
 func (b Binder) All(v any) error {

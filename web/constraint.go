@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Constraint returns the function that checks the values of a path parameter. argument is the text in parentheses after the name of
-// the constraint, for example "3" in {id<atLeast(3)>}. If the pattern has no parentheses after the name, argument is "". The name
-// of the constraint is its key in Config.Constraints.
+// Constraint returns the function that checks the values of a path parameter. The argument is the text in parentheses after the
+// constraint's name, for example "3" in {id<atLeast(3)>}. Without parentheses in the pattern, the argument is "". The name of the
+// constraint is its key in Config.Constraints.
 //
-// The App calls a Constraint when a route that uses it is registered, and again when that route is mounted. If the Constraint
-// returns an error or a nil function, the route is not registered.
+// The App calls the Constraint whenever a route with this constraint is registered or mounted. If the Constraint returns an
+// error or a nil function, the route is not registered.
 //
-// match reports whether the value is allowed. If match returns false, the route does not match the request. match is called for
-// each request whose path matches the route up to the parameter. match must be safe for concurrent use. value is a copy that match
-// may keep.
+// The function match reports whether a value is allowed. If match returns false, the route does not match the request. The App
+// calls match for each request whose path matches the route up to the parameter. The function match must be safe for concurrent
+// use, and may keep the value.
 type Constraint func(argument string) (match func(value string) bool, err error)
 
 // knownConstraints are the constraints of Config.Constraints by name. Two Apps may use one name for different constraints, and one

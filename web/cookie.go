@@ -7,13 +7,14 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Cookie is a cookie that a response sets (RFC 6265). Pass it to Ctx.SetCookie.
+// Cookie is a cookie that a response sets (RFC 6265). Pass the Cookie to Ctx.SetCookie.
 type Cookie struct {
 	// Name identifies the cookie: the client sends Value back under this name. Name must be a token, and therefore cannot be empty.
 	Name string
 
-	// Value is the text that the client stores. It may be empty. It must not contain semicolons, backslashes, control characters or
-	// non-ASCII bytes. Quotes are allowed only around the whole value. To store any other data, encode it, for example in base64.
+	// Value is the text that the client stores. Value may be empty. Value must not contain semicolons, backslashes, control
+	// characters or non-ASCII bytes. Quotes are allowed only around the whole value. To store arbitrary bytes, encode them, for
+	// example in base64.
 	Value string
 
 	// Path limits the cookie to requests for this path and for paths below it. Empty means "/".
@@ -24,7 +25,7 @@ type Cookie struct {
 	Domain string
 
 	// MaxAge is how many seconds the client keeps the cookie. If MaxAge is zero, Expires applies instead. If MaxAge is not zero,
-	// clients ignore Expires. A negative value makes the client delete the cookie.
+	// clients ignore Expires. A negative MaxAge makes the client delete the cookie.
 	MaxAge int
 
 	// Expires is the time when the client deletes the cookie. If both Expires and MaxAge are zero, the client deletes the cookie when
@@ -47,10 +48,11 @@ type Cookie struct {
 	SameSite gallop.CookieSameSite
 }
 
-// SetCookie adds a cookie to the response, replacing any cookie with the same name. It makes the cookie Secure if SameSite is
-// None, if Partitioned is true, or if the name begins with __Secure- or __Host-, in upper or lower case. If the name begins with
-// __Host-, SetCookie also sets the Path to "/" and leaves the Domain out. If a field contains bytes that are not allowed in a
-// cookie, SetCookie returns ErrInvalidCookie and adds no cookie.
+// SetCookie adds a cookie to the response, replacing any cookie with the same name. SetCookie makes the cookie Secure if
+// SameSite is None or Partitioned is true. SetCookie also makes the cookie Secure if the name begins with __Secure- or
+// __Host-, in upper or lower case. If the name begins with __Host-, SetCookie also sets the Path to "/" and leaves the
+// Domain out. If a field contains bytes that are not allowed in a cookie, SetCookie returns ErrInvalidCookie and adds no
+// cookie.
 func (c *Ctx) SetCookie(cookie Cookie) error {
 	host := hasPrefixFold(cookie.Name, "__Host-")
 	if host || cookie.Path == "" {
@@ -90,8 +92,8 @@ func hasPrefixFold(name, prefix string) bool {
 const maxCleared = 200
 
 // ClearCookie makes the client delete the cookies with the given names, and returns c. ClearCookie only works for cookies that
-// were set with the path "/" and without a domain. If you pass no names, ClearCookie uses the names of the first 200 cookies in
-// the request. To delete a cookie with another path or a domain, call SetCookie with that path and domain and a negative MaxAge.
+// were set with the path "/" and without a domain. If you pass no names, ClearCookie deletes the first 200 cookies of the
+// request. To delete a cookie with another path or a domain, call SetCookie with that path and domain and a negative MaxAge.
 func (c *Ctx) ClearCookie(names ...string) *Ctx {
 	if len(names) == 0 {
 		for name := range c.request.Request.Header.Cookies() {

@@ -10,12 +10,12 @@ import (
 
 // Ctx reads one request and builds the response to it. A Ctx is also the context.Context of the request.
 //
-// Ownership: a Ctx must not be used after the handler has returned. Strings that its methods return may be kept. A []byte that a
-// method returns is valid only until the handler returns, unless the documentation of the method says otherwise.
+// Ownership: a Ctx must not be used after the handler has returned. You may keep strings that methods of the Ctx return. A
+// []byte that a method returns is valid only until the handler returns, unless the documentation of the method says otherwise.
 //
-// Concurrency: the methods of context.Context may be called by several goroutines at once. After the handler has returned, a
-// goroutine may still call these methods if it called Done while the handler was running. All other methods may be called only by
-// the goroutine that runs the handler.
+// Concurrency: the methods of context.Context may be called by several goroutines at once. A goroutine that uses the context
+// after the handler has returned must have called Done while the handler was running. Only the goroutine that runs the handler
+// may call the other methods of Ctx.
 type Ctx struct {
 	app        *App
 	table      *table
@@ -71,8 +71,9 @@ func (c *Ctx) end() (again bool) {
 	return true
 }
 
-// Next runs the next handler of the request and returns its error. After the last handler it returns nil. In middleware, code
-// before the call of Next runs before the handlers that follow, and code after the call runs after those handlers have returned.
+// Next runs the next handler of the request and returns its error. After the last handler it returns nil. Middleware code before
+// the call of Next runs before the handlers that follow. Middleware code after the call of Next runs after the handlers that
+// follow.
 func (c *Ctx) Next() error {
 	if c.ran >= len(c.handlers) {
 		return nil

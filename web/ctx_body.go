@@ -11,8 +11,8 @@ import (
 
 // BodyUncompressed returns the body of the request, decompressed if it has a content coding such as gzip. If the body has no
 // content coding, the returned slice is valid only until the handler returns. The server's MaxRequestBodySize also limits the
-// decompressed size. The error is an *Error with status 413 if the body is too large, 415 if the content coding is unknown, and
-// 400 in all other cases.
+// decompressed size. If the body is too large, the error is an *Error with status 413. Status 415 means an unknown content
+// coding. All other errors of BodyUncompressed have status 400.
 func (c *Ctx) BodyUncompressed() (body []byte, err error) {
 	r := &c.request.Request
 	if len(r.Header.ContentEncoding()) == 0 {
@@ -87,9 +87,9 @@ func (c *Ctx) Charset() string {
 	return strings.ToLower(params["charset"])
 }
 
-// Is reports whether the request's Content-Type matches mediaType, which is a media type, a short name such as "json", or a range
-// such as "image/*". Parameters of the Content-Type are ignored. If mediaType is JSON, types with the suffix +json also match,
-// such as application/problem+json. If mediaType is XML, types with the suffix +xml also match.
+// Is reports whether the request's Content-Type matches mediaType. The mediaType argument is a media type, a short name such as
+// "json", or a range such as "image/*". Parameters of the Content-Type are ignored. If mediaType is JSON, types with the suffix
+// +json also match, such as application/problem+json. If mediaType is XML, types with the suffix +xml also match.
 func (c *Ctx) Is(mediaType string) bool {
 	have, want := c.mediaType(), fullType(mediaType)
 	want, _, _ = strings.Cut(strings.ToLower(want), ";")

@@ -38,8 +38,8 @@ func (k *kept) end() {
 }
 
 // Context returns the context that SetContext set. If SetContext was not called, Context returns the context that the server made
-// for the request. The server's context is done when the client disconnects, the handler's time limit expires, the server stops,
-// or the handler returns.
+// for the request. The server's context is done when the client disconnects or the handler returns. The server's context is also
+// done when the server stops or the handler's time limit expires.
 func (c *Ctx) Context() context.Context {
 	if set := c.context.Load(); set != nil {
 		return set.Context
@@ -50,8 +50,8 @@ func (c *Ctx) Context() context.Context {
 // isOf is the key under which a context derived from a Ctx holds that Ctx.
 type isOf struct{}
 
-// SetContext makes ctx the context that Context returns and that Deadline, Done, Err and Value use. It returns c. Derive ctx from
-// c.Context(), not from c: SetContext panics if ctx is derived from c, because c would then be a context of itself.
+// SetContext sets the context that Context returns and that Deadline, Done, Err and Value use. SetContext returns c. Derive ctx
+// from c.Context(), not from c: SetContext panics if ctx is derived from c.
 func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	if ctx.Value(isOf{}) == c {
 		panic("web: SetContext of a context that is derived from the Ctx: derive it from Ctx.Context")
@@ -60,11 +60,11 @@ func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	return c
 }
 
-// Deadline implements context.Context. It returns the deadline of the context that [Ctx.Context] returns.
+// Deadline implements context.Context. The method returns the deadline of the context that [Ctx.Context] returns.
 func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
 
-// Done implements context.Context. It returns a channel that is closed as soon as the context that [Ctx.Context] returns is done
-// or the handler has returned. The first call of Done allocates memory and prevents the Ctx from being reused for another request.
+// Done implements context.Context. Done returns a channel that is closed when the handler has returned or the context from
+// [Ctx.Context] is done. The first call of Done allocates memory and prevents the Ctx from being reused for another request.
 func (c *Ctx) Done() <-chan struct{} {
 	k := &c.kept
 	k.mu.Lock()
@@ -92,7 +92,7 @@ func (c *Ctx) Done() <-chan struct{} {
 	return ctx.Done()
 }
 
-// Err implements context.Context. It returns nil until the context that [Ctx.Context] returns is done.
+// Err implements context.Context. Err returns nil until the context from [Ctx.Context] is done.
 func (c *Ctx) Err() error {
 	set := c.context.Load()
 	if set == nil {
@@ -105,8 +105,8 @@ func (c *Ctx) Err() error {
 	return err
 }
 
-// Value implements context.Context. It looks up the key in the context that [Ctx.Context] returns. Value also finds values that
-// [Ctx.SetLocal] stored. If SetContext set a context that is not derived from the request's context, Value does not find the
+// Value implements context.Context. The method looks up the key in the context that [Ctx.Context] returns. Value also finds
+// values that [Ctx.SetLocal] stored. If SetContext set a context that is not derived from c.Context(), Value does not find the
 // values of SetLocal.
 func (c *Ctx) Value(key any) any {
 	if key == (isOf{}) {

@@ -51,8 +51,8 @@ func hasMember(list []byte, member string) bool {
 	return false
 }
 
-// Location sets the Location header (RFC 9110 §10.2.2) and returns c. It escapes bytes that are not allowed in a URI reference.
-// Location does not set the status: see [Ctx.Redirect].
+// Location sets the Location header (RFC 9110 §10.2.2) and returns c. The method escapes bytes that are not allowed in a URI
+// reference. Location does not set the status: see [Ctx.Redirect].
 func (c *Ctx) Location(reference string) *Ctx {
 	return c.SetHeader(gallop.HeaderLocation, escapeReference(reference))
 }
@@ -62,7 +62,7 @@ type Link struct {
 	// URL is the target of the link, absolute or relative. Links escapes bytes that are not allowed in a URI reference.
 	URL string
 
-	// Rel is the relation of the target to the response, such as "next". Links sends the parameter rel even if Rel is empty.
+	// Rel is the relation of the target to the response, such as "next". If Rel is empty, Links sends rel="".
 	Rel string
 }
 
@@ -77,10 +77,10 @@ func (c *Ctx) Links(links ...Link) *Ctx {
 	return c.Append(gallop.HeaderLink, list...)
 }
 
-// EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response, so that the client can start to load
-// resources. Each link is a value such as `</style.css>; rel=preload`. EarlyHints adds the links to the response's Link header, so
-// the final response also has them. The 103 response contains all values of the Link header, including values that were set
-// earlier. EarlyHints sends nothing to an HTTP/1.0 client.
+// EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response. The client can then load the linked
+// resources early. Each link is a value such as `</style.css>; rel=preload`. EarlyHints adds the links to the response's Link
+// header, so the final response also has them. The 103 response contains all values of the Link header, including values that the
+// handler set earlier. EarlyHints sends nothing to an HTTP/1.0 client.
 func (c *Ctx) EarlyHints(links ...string) error {
 	for _, link := range links {
 		c.request.Response.Header.Add(gallop.HeaderLink, link)
@@ -177,27 +177,27 @@ func (c *Ctx) LastModified(t time.Time) *Ctx {
 	return c
 }
 
-// Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). It compares the conditions of a GET or
-// HEAD request with the response's ETag and Last-Modified headers, so set these headers first. If Fresh returns true, respond with
-// NotModified:
+// Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). Set the response's ETag and
+// Last-Modified headers first, because Fresh compares them with the conditions of a GET or HEAD request. If Fresh returns true,
+// respond with NotModified:
 //
 //	if c.ETag(version).Fresh() {
 //		return c.NotModified()
 //	}
 func (c *Ctx) Fresh() bool { return c.request.FailedCondition() == gallop.StatusNotModified }
 
-// Stale reports whether the client needs a new copy of the resource. It is the opposite of [Ctx.Fresh].
+// Stale reports whether the client needs a new copy of the resource. The method is the opposite of [Ctx.Fresh].
 func (c *Ctx) Stale() bool { return !c.Fresh() }
 
-// NotModified sends status 304 without a body and without headers that describe a body. It always returns nil.
+// NotModified sends status 304 without a body and without headers that describe a body. NotModified always returns nil.
 func (c *Ctx) NotModified() error {
 	c.request.NotModified()
 	return nil
 }
 
 // Precondition returns an error with status 412 if the conditions of the request, such as If-Match, do not hold (RFC 9110 §13.1).
-// It compares the conditions with the response's ETag and Last-Modified headers, so set these headers first. Call Precondition
-// before you change the resource, so that one client does not overwrite another client's changes.
+// Precondition compares the conditions with the response's ETag and Last-Modified headers, so set these headers first. Call
+// Precondition before you change the resource, so that one client does not overwrite another client's changes.
 func (c *Ctx) Precondition() error {
 	if c.request.FailedCondition() == gallop.StatusPreconditionFailed {
 		return NewError(gallop.StatusPreconditionFailed)
@@ -205,28 +205,28 @@ func (c *Ctx) Precondition() error {
 	return nil
 }
 
-// ByteRange is a part of a representation. Its length is End - Start + 1 bytes.
+// ByteRange is a range of bytes in a file or other representation. The range has End - Start + 1 bytes.
 type ByteRange struct {
-	// Start is the offset of the first byte of the part. The first byte of the representation has the offset 0.
+	// Start is the offset of the first byte of the range. Offsets begin at 0.
 	Start int64
 
-	// End is the offset of the last byte that belongs to the part.
+	// End is the offset of the last byte that belongs to the range.
 	End int64
 }
 
 // maxRanges is the largest number of parts that Range returns.
 const maxRanges = 32
 
-// Range returns the byte ranges that the request asks for, in the order of the request (RFC 9110 §14.2). size is the length of the
-// whole representation. Send these ranges with status 206. If Range returns no parts and no error, send the whole representation.
-// Range returns no parts and no error if the request
+// Range returns the byte ranges that the request asks for, in the order of the request (RFC 9110 §14.2). The size argument is the
+// length of the whole representation in bytes. Send the ranges with status 206. If Range returns no ranges and no error, send the
+// whole representation. Range returns no ranges and no error if the request
 //
 //   - is not a GET request or has no Range header,
 //   - has a range in a unit other than bytes, or more than 32 ranges,
 //   - has an If-Range header that does not match the response's ETag or Last-Modified header (§13.1.5).
 //
 // Set ETag and Last-Modified before you call Range. If none of the requested ranges lies within the representation, the error has
-// status 416, and Range sets a Content-Range header that contains the size. [Ctx.SendFile] handles ranges itself.
+// status 416. Range then also sets a Content-Range header with the size. [Ctx.SendFile] handles ranges itself.
 func (c *Ctx) Range(size int64) (parts []ByteRange, err error) {
 	if !c.request.AllowsRange() {
 		return nil, nil

@@ -10,11 +10,11 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// SendFile sends a file from the operating system's file system. It sets Content-Type, Last-Modified and ETag, and it handles
-// ranges, conditional requests and content codings: see [gallop.ServeFile].
+// SendFile sends a file from the operating system's file system. SendFile sets Content-Type, Last-Modified and ETag, and it
+// handles ranges, conditional requests and content codings: see [gallop.ServeFile].
 //
-// The path must not come from a client. To serve paths that clients choose, use gallop.FS, or call SendFS with a file system that
-// confines paths, such as the result of os.Root.FS.
+// The path must not come from a client. To serve paths that clients choose, use gallop.FS. You can also call SendFS with a file
+// system that confines paths, such as the result of os.Root.FS.
 //
 // The error has status 404 if the path is not a regular file or has an empty segment, as in "a//b". If the response already has a
 // body, SendFile replaces the body and its Content-Type and Content-Encoding. If the response has no body, SendFile keeps a

@@ -9,8 +9,8 @@ import (
 
 // MultipartForm parses the multipart form in the body and returns it. The server removes the form's temporary files after the
 // handler has returned. If the body has a content coding such as gzip, the server's MaxRequestBodySize also limits the
-// decompressed size. The error is an [*Error] with status 415 if the body is not a multipart form, 413 if the body is too large,
-// and 400 in all other cases.
+// decompressed size. If the body is not a multipart form, the error is an [*Error] with status 415. Status 413 means that the
+// body is too large. All other errors of MultipartForm have status 400.
 func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	r := &c.request.Request
 	limit := c.bodyLimit()
@@ -42,8 +42,8 @@ func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 }
 
 // FormValue returns the first value of a field of the URL-encoded or multipart form in the body. If the value is missing or empty,
-// or the form is malformed, FormValue returns the default, or "" if no default was given. FormValue ignores the query, unlike
-// RequestCtx.FormValue.
+// FormValue returns the default, or "" if no default was given. For a malformed form, FormValue also returns the default. Unlike
+// RequestCtx.FormValue, FormValue ignores the query.
 func (c *Ctx) FormValue(name string, otherwise ...string) string {
 	if c.mediaType() != typeMultipart {
 		args, _ := c.postArgs()

@@ -30,20 +30,20 @@ func (c *Ctx) AcceptsEncodings(offers ...string) string {
 }
 
 // AcceptsLanguages returns the offered language that the client prefers according to Accept-Language, or "" if no offer is
-// acceptable. It uses basic filtering (RFC 4647 §3.3.1). See [negotiate.Language].
+// acceptable. AcceptsLanguages uses basic filtering (RFC 4647 §3.3.1). See [negotiate.Language].
 func (c *Ctx) AcceptsLanguages(offers ...string) string {
 	return negotiate.Language(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
 // AcceptsLanguagesExtended returns the offered language that the client prefers according to Accept-Language, or "" if no offer is
-// acceptable. It uses extended filtering (RFC 4647 §3.3.2). See [negotiate.LanguageExtended].
+// acceptable. AcceptsLanguagesExtended uses extended filtering (RFC 4647 §3.3.2). See [negotiate.LanguageExtended].
 func (c *Ctx) AcceptsLanguagesExtended(offers ...string) string {
 	return negotiate.LanguageExtended(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// LookupLanguage returns the offered language that suits the client best according to Accept-Language. It uses the lookup scheme
-// (RFC 4647 §3.4). Unlike AcceptsLanguages, it also finds "de" for a client that asks for the more specific "de-AT". See
-// [negotiate.LanguageLookup].
+// LookupLanguage returns the offered language that suits the client best according to Accept-Language. LookupLanguage uses the
+// lookup scheme (RFC 4647 §3.4). Unlike AcceptsLanguages, it also finds "de" for a client that asks for the more specific
+// "de-AT". See [negotiate.LanguageLookup].
 func (c *Ctx) LookupLanguage(offers ...string) string {
 	return negotiate.LanguageLookup(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
@@ -63,12 +63,12 @@ func joinLines(lines [][]byte) []byte {
 
 // Offer is one of the formats that Format chooses from.
 type Offer struct {
-	// MediaType is the media type that is offered to the client, or a short name such as "json". It becomes the Content-Type of the
-	// response. If MediaType is a range such as "text/*", Handler has to set the Content-Type instead. An Offer with the MediaType
-	// "default" is not offered to the client: its Handler runs if no other offer is acceptable.
+	// MediaType is the media type that is offered to the client, or a short name such as "json". MediaType becomes the Content-Type
+	// of the response. If MediaType is a range such as "text/*", Handler has to set the Content-Type instead. An Offer with the
+	// MediaType "default" is not offered to the client: its Handler runs if no other offer is acceptable.
 	MediaType string
 
-	// Handler sends the response in this format. It must not be nil.
+	// Handler sends the response in this format. Handler must not be nil.
 	Handler Handler
 }
 
@@ -77,8 +77,8 @@ const defaultFormat = "default"
 
 // Format responds in the format that the client prefers according to the Accept header, and adds Accept to Vary. Format sets the
 // Content-Type to the MediaType of the chosen offer and then runs the offer's Handler. SendString, JSON and other methods that send
-// a body keep this Content-Type. If no offer is acceptable, the error has status 406 and its message lists the offers. If Format is
-// called without offers, the error is [ErrNoHandlers].
+// a body keep the Content-Type of the offer. If no offer is acceptable, the error has status 406 and its message lists the offers.
+// If Format is called without offers, the error is [ErrNoHandlers].
 func (c *Ctx) Format(formats ...Offer) error {
 	if len(formats) == 0 {
 		return ErrNoHandlers
@@ -166,9 +166,9 @@ func notAcceptable(offers []string) error {
 }
 
 // AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. If the
-// client accepts none of these formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string or a
-// []byte is sent unchanged, and any other value is formatted with fmt.Sprint. In HTML, the same text is escaped and sent as a
-// paragraph. The Content-Type of the chosen format replaces a Content-Type that was set before.
+// client accepts none of the App's formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string
+// or a []byte is sent unchanged, and any other value is formatted with fmt.Sprint. As HTML, AutoFormat sends the escaped plain
+// text in a p element. The Content-Type of the chosen format replaces a Content-Type that was set before.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
 	c.forgetType()

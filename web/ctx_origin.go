@@ -17,8 +17,8 @@ func (c *Ctx) from() *origin {
 }
 
 // IPAddr returns the IP address of the client. If the request came through trusted proxies (see Config.TrustedProxies), IPAddr
-// returns the address that the proxy nearest to the client reported. If the connection does not use IP, for example on a unix
-// socket, and no trusted proxy reported an address, IPAddr returns the zero Addr.
+// returns the address that the proxy nearest to the client reported. Without an address from a trusted proxy, IPAddr returns
+// the zero Addr on connections without IP addresses, such as unix sockets.
 func (c *Ctx) IPAddr() netip.Addr {
 	if hops := c.from().hops; len(hops) > 0 {
 		return hops[len(hops)-1]
@@ -34,8 +34,8 @@ func (c *Ctx) IP() string {
 	return ""
 }
 
-// IPs returns the IP addresses on the path of the request: the client first, then the trusted proxies, and the peer of the
-// connection last. Addresses that the client itself put into the headers are not included.
+// IPs returns the IP addresses on the path of the request. The client comes first, then the trusted proxies, and last the
+// peer of the connection. Addresses that the client itself put into the headers are not included.
 func (c *Ctx) IPs() []string {
 	hops := c.from().hops
 	list := make([]string, 0, len(hops))
@@ -52,8 +52,8 @@ func (c *Ctx) IsProxyTrusted() bool {
 	return c.app.config.trustsPeer(peer, local)
 }
 
-// IsFromLocal reports whether the client is on this machine. It returns true if the client's address is a loopback address. It
-// also returns true if the connection uses a unix socket and no proxy reported an address.
+// IsFromLocal reports whether the client is on this machine. IsFromLocal returns true if the client's address is a loopback
+// address. IsFromLocal also returns true if the connection uses a unix socket and no proxy reported an address.
 func (c *Ctx) IsFromLocal() bool {
 	if ip := c.IPAddr(); ip.IsValid() {
 		return ip.IsLoopback()
@@ -62,8 +62,8 @@ func (c *Ctx) IsFromLocal() bool {
 	return local
 }
 
-// Scheme returns the scheme of the request, "https" or "http". If a trusted proxy reported a scheme, the method returns that
-// scheme. If not, it returns the scheme of the connection.
+// Scheme returns the scheme of the request, "https" or "http". A scheme that a trusted proxy reported takes precedence over
+// the scheme of the connection.
 func (c *Ctx) Scheme() string {
 	scheme := c.from().scheme
 	if scheme == nil && c.request.IsTLS() || len(scheme) == len("https") {
@@ -75,9 +75,8 @@ func (c *Ctx) Scheme() string {
 // Secure reports whether the client used https. See [Ctx.Scheme].
 func (c *Ctx) Secure() bool { return c.Scheme() == "https" }
 
-// Host returns the host of the request in lower case, with its port if there is one. If a trusted proxy reported a host, the
-// method returns that host. If not, it returns the value of the Host header. Clients can send any Host header, so do not base
-// access decisions on the host.
+// Host returns the host of the request in lower case, with its port if there is one. A host that a trusted proxy reported
+// takes precedence over the Host header. Clients can send any Host header, so do not base access decisions on the host.
 func (c *Ctx) Host() string { return strings.ToLower(string(c.hostPort())) }
 
 func (c *Ctx) hostPort() []byte {
@@ -92,9 +91,9 @@ func (c *Ctx) hostPort() []byte {
 // Hostname returns the host without the port and without a final dot. See [Ctx.Host].
 func (c *Ctx) Hostname() string { return string(c.host()) }
 
-// Subdomains returns the subdomain labels of the host, leftmost first. below is the number of labels in your own domain:
-// Subdomains does not return these labels. For the host "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no
-// subdomains.
+// Subdomains returns the subdomain labels of the host, leftmost first. The argument "below" is the number of labels in your own
+// domain. Subdomains does not return the labels of your own domain. For the host "a.b.example.com", Subdomains(2) returns "a" and
+// "b". An IP address has no subdomains.
 func (c *Ctx) Subdomains(below int) []string {
 	name := c.Hostname()
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {

@@ -37,12 +37,12 @@ func (c *Ctx) Path() string { return string(c.request.Path()) }
 // PathBytes returns the path as a slice that is valid only until the handler returns. See [Ctx.Path].
 func (c *Ctx) PathBytes() []byte { return c.request.Path() }
 
-// Params returns the value of a parameter of the route's path or host. It returns "" if the route has no parameter of this name. To
-// convert the value to another type, call the function [Params].
+// Params returns the value of a parameter of the route's path or host. The method returns "" if the route has no parameter of this
+// name. To convert the value to another type, call the function [Params].
 func (c *Ctx) Params(name string) string { return string(c.ParamsBytes(name)) }
 
-// ParamsBytes returns the value of a parameter as a slice that is valid only until the handler returns. It returns nil if the route
-// has no parameter of this name. See [Ctx.Params].
+// ParamsBytes returns the value of a parameter as a slice that is valid only until the handler returns. ParamsBytes returns nil if
+// the route has no parameter of this name. See [Ctx.Params].
 func (c *Ctx) ParamsBytes(name string) []byte {
 	if c.route == nil {
 		return nil
@@ -63,8 +63,8 @@ func (c *Ctx) Query(name string, otherwise ...string) string {
 	return textOr(c.QueryBytes(name), otherwise)
 }
 
-// QueryBytes returns the first value of a query parameter as a slice that is valid only until the handler returns. It returns nil
-// if there is no such parameter.
+// QueryBytes returns the first value of a query parameter as a slice that is valid only until the handler returns. QueryBytes
+// returns nil if there is no such parameter.
 func (c *Ctx) QueryBytes(name string) []byte { return c.request.QueryArgs().Peek(name) }
 
 // Queries returns the query parameters as a map from names to values. If a parameter has several values, the map holds the first
@@ -86,8 +86,8 @@ func (c *Ctx) Cookies(name string, otherwise ...string) string {
 	return textOr(c.CookiesBytes(name), otherwise)
 }
 
-// CookiesBytes returns the value of a cookie of the request as a slice that is valid only until the handler returns. It returns nil
-// if there is no such cookie.
+// CookiesBytes returns the value of a cookie of the request as a slice that is valid only until the handler returns. CookiesBytes
+// returns nil if there is no such cookie.
 func (c *Ctx) CookiesBytes(name string) []byte { return c.request.Request.Header.Cookie(name) }
 
 // ReqHeader returns the first value of a request header. If the value is missing or empty, ReqHeader returns the default, or "" if
@@ -96,8 +96,8 @@ func (c *Ctx) ReqHeader(name string, otherwise ...string) string {
 	return textOr(c.ReqHeaderBytes(name), otherwise)
 }
 
-// ReqHeaderBytes returns the first value of a request header as a slice that is valid only until the handler returns. It returns
-// nil if there is no such header.
+// ReqHeaderBytes returns the first value of a request header as a slice that is valid only until the handler returns.
+// ReqHeaderBytes returns nil if there is no such header.
 func (c *Ctx) ReqHeaderBytes(name string) []byte { return c.request.Request.Header.Peek(name) }
 
 // Headers returns an iterator over the names and values of the request headers, in the order of the request. If a header has

@@ -33,16 +33,17 @@ func (c *Ctx) Status(status int) *Ctx {
 }
 
 // SetHeader sets a response header and returns c. SetHeader replaces an existing header of the same name. The exception is
-// Set-Cookie: each call adds another Set-Cookie header. Line breaks in the value become spaces. If the name is not a token (RFC
-// 9110 §5.1), SetHeader does not set the header, and logs the mistake once for each name.
+// Set-Cookie: each call adds another Set-Cookie header. Line breaks in the value become spaces. SetHeader ignores a name that
+// is not a token (RFC 9110 §5.1), and logs each such name once.
 func (c *Ctx) SetHeader(name, value string) *Ctx {
 	c.request.Response.Header.Set(name, value)
 	return c
 }
 
-// Type sets the Content-Type of the response and returns c. mediaType is a media type such as "text/csv; charset=utf-16", or a
-// short name such as "json" or ".html". A short name of a text format, such as "html", implies UTF-8, unless parameters follow the
-// name. A later call of SSE, AutoFormat or Format replaces this type. All other methods that send a body keep it.
+// Type sets the Content-Type of the response and returns c. The mediaType argument is a media type such as "text/csv;
+// charset=utf-16", or a short name such as "json" or ".html". A short name of a text format, such as "html", implies UTF-8, unless
+// parameters follow the name. A later call of SSE, AutoFormat or Format replaces the Content-Type. All other methods that send a
+// body keep a Content-Type that was set before.
 func (c *Ctx) Type(mediaType string) *Ctx {
 	t := fullType(mediaType)
 	if name, parameters, ok := strings.Cut(mediaType, ";"); ok && strings.IndexByte(name, '/') < 0 {
@@ -54,8 +55,8 @@ func (c *Ctx) Type(mediaType string) *Ctx {
 	return c
 }
 
-// Vary adds names to the Vary header and returns c. Pass the request headers that the response depends on, so that a cache reuses
-// the response only for requests in which these headers have the same values. Vary skips names that are already in the header.
+// Vary adds names to the Vary header and returns c. Pass the names of the request headers that the response depends on. A cache
+// compares the request headers in Vary before it reuses the response. Vary skips names that are already in the header.
 func (c *Ctx) Vary(names ...string) *Ctx {
 	h := &c.request.Response.Header
 	lines := h.PeekAll(gallop.HeaderVary)
@@ -70,17 +71,17 @@ func (c *Ctx) Vary(names ...string) *Ctx {
 	return c
 }
 
-// Send sends a copy of body. It does not choose a Content-Type: see [Ctx.Type]. It always returns nil.
+// Send sends a copy of body. Send does not choose a Content-Type: see [Ctx.Type]. Send always returns nil.
 func (c *Ctx) Send(body []byte) error {
 	c.request.SetBody(body)
 	return nil
 }
 
-// SendString sends text. The Content-Type is text/plain in UTF-8 unless one was set. It always returns nil.
+// SendString sends text. The Content-Type is text/plain in UTF-8 unless one was set. SendString always returns nil.
 func (c *Ctx) SendString(text string) error { return c.sendText(typeText, text) }
 
 // HTML sends text as HTML and does not escape it. Escape text that comes from users, or call [Ctx.Render]. The Content-Type is
-// text/html in UTF-8 unless one was set. It always returns nil.
+// text/html in UTF-8 unless one was set. The method always returns nil.
 func (c *Ctx) HTML(text string) error { return c.sendText(typeHTML, text) }
 
 func (c *Ctx) sendText(mediaType, text string) error {
@@ -89,23 +90,23 @@ func (c *Ctx) sendText(mediaType, text string) error {
 	return nil
 }
 
-// JSON sends v as JSON. The Content-Type is the codec's, by default application/json. JSON keeps a Content-Type that was set
-// before, such as application/vnd.api+json. If v cannot be encoded, JSON returns an error and sends nothing.
+// JSON sends v as JSON. The codec chooses the Content-Type, by default application/json. JSON keeps a Content-Type that was
+// set before, such as application/vnd.api+json. If v cannot be encoded, JSON returns an error and sends nothing.
 func (c *Ctx) JSON(v any) error {
 	json := c.app.codecs.json
 	return c.sendEncoded(json, json.ContentType(), v)
 }
 
-// XML sends v as XML. The Content-Type is the codec's, by default application/xml in UTF-8. XML keeps a Content-Type that was set
-// before. If v cannot be encoded, XML returns an error and sends nothing.
+// XML sends v as XML. The codec chooses the Content-Type, by default application/xml in UTF-8. XML keeps a Content-Type that was
+// set before. If v cannot be encoded, XML returns an error and sends nothing.
 func (c *Ctx) XML(v any) error {
 	xml := c.app.codecs.xml
 	return c.sendEncoded(xml, xml.ContentType(), v)
 }
 
-// Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. mediaType may have parameters. It becomes
-// the Content-Type, unless a Content-Type was set before. If there is no codec for the media type, or v cannot be encoded, Encode
-// returns an error and sends nothing.
+// Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. The media type may have parameters.
+// Encode sends the media type as the Content-Type, unless a Content-Type was set before. If there is no codec for the media type,
+// or v cannot be encoded, Encode returns an error and sends nothing.
 func (c *Ctx) Encode(mediaType string, v any) error {
 	codec, _ := c.app.codecs.find(mediaType)
 	if codec == nil {
@@ -157,8 +158,8 @@ func (c *Ctx) hasBody() bool {
 }
 
 // SendStatus sets a status and sends its standard text, such as "Not Found", with SendString. If the status does not allow a body,
-// as with 204 and 304, SendStatus sends no body. SendStatus replaces a body that was set before, and the Content-Type and
-// Content-Encoding of that body. It panics if the status is below 100 or above 999. It always returns nil.
+// as with 204 and 304, SendStatus sends no body. SendStatus replaces a body that was set before, with its Content-Type and
+// Content-Encoding. SendStatus panics if the status is below 100 or above 999. SendStatus always returns nil.
 func (c *Ctx) SendStatus(status int) error {
 	replaces := c.hasBody()
 	c.dropBody()

@@ -11,12 +11,12 @@ import (
 )
 
 // SendStream sends all data from r as the body. The server reads r after the handler has returned. If r is an io.Closer, the server
-// then closes r. SendStream does not choose a Content-Type: see [Ctx.Type]. It always returns nil.
+// then closes r. SendStream does not choose a Content-Type: see [Ctx.Type]. SendStream always returns nil.
 func (c *Ctx) SendStream(r io.Reader) error { return c.SendStreamSize(r, -1) }
 
-// SendStreamSize sends size bytes from r as the body, with a Content-Length. If r contains fewer or more than size bytes, the
-// server closes the connection. A negative size means that the size is unknown. On a 32-bit system, a size of 2 GiB or more also
-// counts as unknown. See [Ctx.SendStream].
+// SendStreamSize sends size bytes from r as the body, with a Content-Length. If r does not yield exactly size bytes, the server
+// closes the connection. A negative size means that the size is unknown. On a 32-bit system, a size of 2 GiB or more also counts
+// as unknown. See [Ctx.SendStream].
 func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
 	if int64(int(size)) != size { // too large for an int of 32 bits
 		size = -1
@@ -25,13 +25,13 @@ func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
 	return nil
 }
 
-// SendStreamWriter calls write, which writes the body while the handler runs. Whenever w is full or is flushed, its bytes are sent
-// to the client. Set the status and the headers before you call SendStreamWriter. If write returns an error, SendStreamWriter
-// returns that error. If the handler then returns this error, the server closes the connection, which shows the client that the
-// body is incomplete.
+// SendStreamWriter calls the function write, which writes the body to w while the handler runs. The server sends the buffered
+// bytes to the client whenever w is full or flushed. Set the status and the headers before you call SendStreamWriter. If the
+// function write returns an error, SendStreamWriter returns the same error. Return the error from the handler, too: the server
+// then closes the connection, so the client notices that the body is incomplete.
 //
-// Behind net/http middleware, the body passes through that middleware. If the server cannot send a response in parts, the whole
-// body is buffered and sent after the handler has returned.
+// If net/http middleware wraps the handler, the body passes through this middleware. If the server cannot send a response in
+// parts, the whole body is buffered and sent after the handler has returned.
 func (c *Ctx) SendStreamWriter(write func(w *bufio.Writer) error) error {
 	stream, end, err := c.stream()
 	if err != nil {
@@ -77,10 +77,10 @@ func (f flusher) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements io.Writer. It appends p to the buffered body of the response and never fails.
+// Write implements io.Writer. Write appends p to the buffered body of the response and never fails.
 func (c *Ctx) Write(p []byte) (int, error) { return c.request.Write(p) }
 
-// WriteString implements io.StringWriter. It appends s to the buffered body of the response and never fails.
+// WriteString implements io.StringWriter. WriteString appends s to the buffered body of the response and never fails.
 func (c *Ctx) WriteString(s string) (int, error) { return c.request.WriteString(s) }
 
 // abort closes the connection of a response that failed after a part of it was sent.

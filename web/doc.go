@@ -26,14 +26,14 @@
 //   - A route for the request's host wins over a route for any host. See [Router.Host].
 //   - A route for the request's method wins over a route that [Router.All] registered.
 //   - Paths are compared from left to right. Text wins over a parameter, and a parameter wins over {name...}, the rest of the path.
-//     A parameter followed by text wins over a parameter with a constraint, which wins over a plain parameter.
+//     Among parameters, {id}.json wins over {id<int>}, and {id<int>} wins over {id}.
 //
 // If the most specific route does not match the whole request, the next most specific route is tried. If you register two routes
 // that match exactly the same requests, the second registration panics. A GET route also serves HEAD. The framework responds to an
 // OPTIONS request itself, unless a route matches the request.
 //
-// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. If none of these handlers responds, the
-// error handler gets [ErrNotFound], or [ErrMethodNotAllowed] if the path has routes for other methods.
+// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. If no handler responds, the error
+// handler gets [ErrNotFound]. If the path has routes for other methods, the error handler gets [ErrMethodNotAllowed].
 //
 // # Groups
 //
@@ -43,7 +43,7 @@
 //
 // # Middleware
 //
-// Middleware is a [Handler] that calls [Ctx.Next], or a struct that makes such a Handler, like the structs in package middleware:
+// Middleware is a [Handler] that calls [Ctx.Next]. Package middleware contains common middleware:
 //
 //	app.Use(middleware.RequestID{}, middleware.Logger{}, middleware.Recover{})
 //	app.UseFunc(func(c *web.Ctx) error {
@@ -60,11 +60,11 @@
 // # Context
 //
 // A handler gets a [Ctx], which reads the request and builds the response. The Ctx is also the context.Context of the request: pass
-// it to database calls and HTTP clients. Do not use a Ctx after the handler has returned. You may keep the strings that its methods
-// return. A []byte that a method returns, for example [Ctx.PathBytes], is valid only until the handler returns.
+// it to database calls and HTTP clients. Do not use a Ctx after the handler has returned. You may keep strings that methods of the
+// Ctx return. A []byte that a method returns, for example [Ctx.PathBytes], is valid only until the handler returns.
 //
-// If a method has a parameter named "otherwise", this parameter is an optional default: c.Query("sort", "name") returns "name" if
-// the query has no parameter "sort". To pass values from middleware to handlers, declare a [Key].
+// A parameter named "otherwise" is an optional default: c.Query("sort", "name") returns "name" if the query has no parameter
+// "sort". To pass values from middleware to handlers, declare a [Key].
 //
 // # Binding
 //
@@ -79,14 +79,14 @@
 // # Errors
 //
 // If a handler returns an error, the error handler responds. If the error is an [Error] or wraps one, the Error determines the
-// status and the message for the client. Any other error is logged and becomes a 500 without details. To respond in JSON (RFC
-// 9457), set Config.ErrorHandler to [ProblemErrorHandler], or write an [ErrorHandler] of your own. The error handler also responds
-// to requests that the server refused: see [Ctx.Refused].
+// status and the message for the client. Any other error is logged, and the client gets status 500 without details. To respond in
+// JSON (RFC 9457), set Config.ErrorHandler to [ProblemErrorHandler], or write an [ErrorHandler] of your own. The error handler
+// also responds to requests that the server refused: see [Ctx.Refused].
 //
 // # Content negotiation
 //
-// [Ctx.Format] and [Formats] choose between handlers by the Accept header, and [Ctx.AutoFormat] sends one value as HTML, JSON, XML
-// or text. [Ctx.Accepts], [Ctx.AcceptsLanguages] and similar methods return the offer that the client prefers. Config.Codecs adds
+// [Ctx.Format] and [Formats] choose between handlers by the Accept header. [Ctx.AutoFormat] sends one value as HTML, JSON, XML or
+// text. [Ctx.Accepts], [Ctx.AcceptsLanguages] and similar methods return the offer that the client prefers. Config.Codecs adds
 // formats to AutoFormat and to Bind.
 //
 // # Testing

@@ -11,15 +11,16 @@ import (
 
 // Errors that a Ctx returns.
 var (
-	// ErrNoHandlers is returned by Ctx.Format if it is called without offers. Formats panics with the same text.
+	// ErrNoHandlers is returned by Ctx.Format if it is called without offers. Without offers, Formats panics with the
+	// text of ErrNoHandlers.
 	ErrNoHandlers = errors.New("web: no formats are offered: pass at least one Offer")
 
-	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. Both methods wrap ErrNoRoute in an error that
-	// includes the name.
+	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. App.URL and Redirect.Route wrap ErrNoRoute in
+	// an error that includes the name.
 	ErrNoRoute = errors.New("web: no route has this name")
 
-	// ErrInvalidCookie is returned by Ctx.SetCookie if the name is empty, or the name, value, path or domain contains bytes that are
-	// not allowed there. Such bytes could change other attributes of the cookie.
+	// ErrInvalidCookie is returned by Ctx.SetCookie if the cookie has no name or contains forbidden bytes. A semicolon in the
+	// value, for example, could add attributes to the cookie.
 	ErrInvalidCookie = errors.New("web: the cookie has an empty name or bytes that are not allowed in a cookie")
 
 	errNoViews    = errors.New("web: cannot render a page: Config.Views is not set")
@@ -62,7 +63,7 @@ type BindError struct {
 	// clients does not end up in logs by accident.
 	Value string
 
-	// Err is the reason why the value was rejected, for example strconv.ErrRange. It is never nil.
+	// Err is the reason why the value was rejected, for example strconv.ErrRange. Err is never nil.
 	Err error
 
 	reason string // for clients
@@ -98,14 +99,14 @@ func asBindError(err error) *BindError {
 // Error is an error that chooses the status of the response. Handlers can return an *Error, and the framework itself returns
 // *Errors too. If several goroutines share an Error, do not change its fields. Call With to get a copy with another message.
 type Error struct {
-	// Status is the status of the response, from 400 to 599. The error handlers of this package treat a value outside this range as
-	// 500.
+	// Status is the status of the response, from 400 to 599. The error handlers of this package treat a Status below 400 or above
+	// 599 as 500.
 	Status int
 
 	// Message is plain text for the client. If Message is empty, error handlers see the standard text of Status, such as "Not Found".
 	Message string
 
-	// Err is the cause, which the client does not see. It may be nil.
+	// Err is the cause, which the client does not see. Err may be nil.
 	Err error
 }
 
@@ -123,7 +124,8 @@ func errorWith(status int, cause error) *Error {
 	return &Error{Status: status, Message: gallop.StatusMessage(status), Err: cause}
 }
 
-// With returns a copy of e with another message for the client. It does not change e, so e may be a package variable.
+// With returns a copy of e with another message for the client. The method does not change e, so e may be a package
+// variable.
 func (e *Error) With(message string) *Error {
 	other := *e
 	other.Message = message
@@ -142,13 +144,13 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have this method. The error handlers of
-// this package ignore it: they take a status only from an [Error]. See [DefaultErrorHandler].
+// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have a method HTTPStatus. The error
+// handlers of this package do not call HTTPStatus: they read the Status of an [Error]. See [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is makes errors.Is compare errors by status. The method returns true if target and e have the same status and target is
-// ErrNotFound, ErrMethodNotAllowed, or an [*Error] without a message of its own. If target has a cause, errors.Is must also find
-// that cause in e.
+// Is makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and without
+// a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If target has a cause,
+// errors.Is must also find that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:
@@ -167,14 +169,15 @@ func (e *Error) text() string {
 	return gallop.StatusMessage(e.Status)
 }
 
-// Errors for requests that no route matches. Handlers may return these errors too. errors.Is(err, ErrNotFound) is true for every
-// Error with status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. For either error, errors.As
-// yields a new *Error, so a program cannot change the variable by accident.
+// Errors for requests that no route matches. Handlers may return ErrNotFound and ErrMethodNotAllowed, too. errors.Is(err,
+// ErrNotFound) is true for every Error with status 404. errors.Is(err, ErrMethodNotAllowed) is true for every Error with status
+// 405. errors.As yields a new *Error, so a program cannot change ErrNotFound or ErrMethodNotAllowed by accident.
 var (
-	// ErrNotFound has status 404. The framework returns it if no route matches the path of a request.
+	// ErrNotFound has status 404. The framework returns ErrNotFound if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)
 
-	// ErrMethodNotAllowed has status 405. The framework returns it if only routes for other methods match the path.
+	// ErrMethodNotAllowed has status 405. The framework returns ErrMethodNotAllowed if only routes for other methods
+	// match the path.
 	ErrMethodNotAllowed error = statusError(gallop.StatusMethodNotAllowed)
 )
 
@@ -237,21 +240,21 @@ func (c *completed) As(target any) bool {
 func (c *completed) Unwrap() error { return c.error }
 
 // ErrorHandler responds to a request whose handler returned an error. Before an ErrorHandler runs, the framework drops the buffered
-// body of the response, and the headers that describe it, such as Content-Type and Content-Encoding. The framework keeps all other
-// headers. An ErrorHandler must be safe for concurrent use; each call has a Ctx of its own. If part of the response has already
-// been sent, no error handler runs, and the server closes the connection.
+// body of the response. The framework also drops headers that describe the body, such as Content-Type. All other headers remain. An
+// ErrorHandler must be safe for concurrent use; each call has a Ctx of its own. If part of the response has already been sent, no
+// error handler runs, and the server closes the connection.
 //
-// An ErrorHandler also responds to requests that the server refused: see [Ctx.Refused]. The path, the method and the headers of
-// such a request may be missing. If errors.As finds an *Error in err, the Message of that *Error is never empty.
+// An ErrorHandler also responds to requests that the server refused: see [Ctx.Refused]. The path, method and headers of a
+// refused request may be missing. If errors.As finds an *Error in err, the Message of that *Error is never empty.
 type ErrorHandler func(c *Ctx, err error)
 
 // DefaultErrorHandler responds in plain text. If errors.As finds an Error in err, the response has the status and the message of
 // the Error. For all other errors, the response is 500 without details. DefaultErrorHandler logs errors with status 500 and above,
 // unless they have already been logged: see [Ctx.MarkErrorLogged].
 //
-// Only an Error determines the status. The method HTTPStatus() int of any other error is ignored. Errors of package rest, for
-// example, have such a method, which returns the status that another server sent. If HTTPStatus counted, a handler could pass
-// another server's 401 or 404 on to its own client by accident. To pass a status on, return an Error with that status:
+// Only an Error determines the status. DefaultErrorHandler does not call the method HTTPStatus() int of other errors. For
+// errors of package rest, for example, HTTPStatus returns the status that another server sent. A handler therefore does
+// not pass another server's 401 or 404 on by accident. To pass a status on, return an Error with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

@@ -10,12 +10,12 @@ import (
 )
 
 // ProxyHeaders selects the headers in which proxies report the client's address, the scheme and the host. An App reads either the
-// X-Forwarded headers or the Forwarded header, but never both. For example, a proxy that sets only X-Forwarded headers passes on a
-// Forwarded header exactly as the client sent it. See Config.TrustedProxies.
+// X-Forwarded headers or the Forwarded header, but never both. For example, a proxy that sets only X-Forwarded headers does not
+// remove a Forwarded header that the client forged. See Config.TrustedProxies.
 type ProxyHeaders uint8
 
 const (
-	// XForwarded selects X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host. It is the default.
+	// XForwarded selects X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host. XForwarded is the default.
 	XForwarded ProxyHeaders = iota
 
 	// Forwarded selects the Forwarded header (RFC 7239).
@@ -249,8 +249,9 @@ func isHost(host []byte) bool {
 	return len(host) > 0 && len(host) <= 255+len(":65535")
 }
 
-// PrivateNetworks returns the networks that cannot be reached from the Internet: loopback, link-local and private addresses (RFC
-// 1122, 3927, 1918, 4291 and 4193). Use the result as Config.TrustedProxies if every host in these networks can be trusted.
+// PrivateNetworks returns the networks that cannot be reached from the Internet: loopback, link-local and private addresses. RFC
+// 1122, 3927, 1918, 4291 and 4193 define these networks. Use the result as Config.TrustedProxies if you can trust every host in
+// private networks.
 func PrivateNetworks() []netip.Prefix {
 	var list []netip.Prefix
 	for _, s := range []string{

@@ -20,8 +20,8 @@ type keyID struct{ _ byte }
 // NewKey returns a new key, which is different from all other keys.
 func NewKey[T any]() Key[T] { return Key[T]{new(keyID)} }
 
-// Set stores a value until the request ends, and returns c. It replaces the value that was stored before. If the value has a method
-// Close() error, the framework calls Close when the request ends.
+// Set stores a value until the request ends, and returns c. The method replaces the value that was stored before. If the value has
+// a method Close() error, the framework calls Close when the request ends.
 func (k Key[T]) Set(c *Ctx, value T) *Ctx {
 	if k.id == nil {
 		panic("web: Key.Set: the Key is the zero value: make it with NewKey")
@@ -29,8 +29,8 @@ func (k Key[T]) Set(c *Ctx, value T) *Ctx {
 	return c.SetLocal(k.id, value)
 }
 
-// Get returns the value that Set stored. ok is false if no value was stored. ctx is either the Ctx or a context derived from the
-// Ctx, such as the context of the *http.Request in a net/http handler.
+// Get returns the value that Set stored. ok is false if no value was stored. Pass the Ctx or a context derived from the Ctx. In
+// a net/http handler, pass the context of the *http.Request.
 func (k Key[T]) Get(ctx context.Context) (value T, ok bool) {
 	if k.id == nil {
 		return value, false

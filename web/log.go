@@ -10,8 +10,8 @@ import (
 )
 
 // Log returns the logger of the App with the attributes method, path and, if the request has an ID, id. The App logs to the
-// ErrorLog of Config.Server. If the Server has only a Logger, the App logs to that Logger. If neither is set, the App and the
-// server log to slog.Default.
+// ErrorLog of Config.Server. If the Server has only a Logger, the App logs to that Logger. If neither ErrorLog nor Logger is
+// set, the App and the server log to slog.Default.
 func (c *Ctx) Log() *slog.Logger {
 	log := c.app.log.With(slog.String("method", c.Method()), slog.String("path", c.Path()))
 	if id := c.RequestID(); id != "" {
@@ -20,15 +20,15 @@ func (c *Ctx) Log() *slog.Logger {
 	return log
 }
 
-// MarkErrorLogged records that the error of this request has been logged. first is true for the first call for a request. Call
-// MarkErrorLogged before you log the error, so that each error is logged only once:
+// MarkErrorLogged records that the error of this request has been logged. The result is true for the first call of each
+// request. Call MarkErrorLogged before you log the error, so that each error is logged only once:
 //
 //	if err != nil && c.MarkErrorLogged() {
 //		c.Log().Error("request failed", "error", err)
 //	}
 //
 // The error handlers of this package, middleware.Logger and middleware.Recover call MarkErrorLogged before they log an error.
-// For a request that the server refused, first is always false, because the server has already logged the reason.
+// For a request that the server refused, the result is always false, because the server has already logged the reason.
 func (c *Ctx) MarkErrorLogged() (first bool) {
 	first = !c.logged
 	c.logged = true

@@ -40,8 +40,8 @@ func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 //   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the request
 //     target exactly as the server received it.
 //   - PathValue returns the parameters of the route, and Pattern is the method, host and path pattern of the route.
-//   - The context of the request has the values of Ctx.SetLocal. It also has the values of a context that Ctx.SetContext set, and
-//     is done when that context is done.
+//   - The context of the request has the values of Ctx.SetLocal. If Ctx.SetContext set a context, the request has the values
+//     of that context, too. When that context is done, the request's context is canceled.
 //   - [CtxOf] returns the Ctx.
 //
 // FromHTTP panics if h is nil.

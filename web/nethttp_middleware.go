@@ -19,23 +19,23 @@ import (
 //
 //	app.UseFunc(web.FromMiddleware(func(next http.Handler) http.Handler { ... }))
 //
-// If the middleware calls next, the handlers that follow run. The framework then writes their response to the ResponseWriter that
-// the middleware passed to next. If the handlers return an error, the framework writes the error handler's response instead. A
-// net/http handler writes directly to the ResponseWriter from the middleware.
+// If the middleware calls next, the handlers that follow run. The framework writes the response of the handlers to the
+// ResponseWriter that the middleware passed to next. If the handlers return an error, the framework writes the error handler's
+// response instead. A net/http handler writes directly to the middleware's ResponseWriter.
 //
-// Response headers that the handlers set replace headers that the middleware set. The exceptions are Link, Server-Timing,
-// Set-Cookie, Vary and WWW-Authenticate, for which the response has the values of both the handlers and the middleware. If the
-// middleware sets a Content-Type, a handler can replace it by setting another one, for example with [Ctx.Type]. The default
-// Content-Type of a method such as [Ctx.SendString] does not replace the middleware's Content-Type.
+// Response headers that the handlers set replace headers that the middleware set. For Link, Server-Timing, Set-Cookie, Vary
+// and WWW-Authenticate, the response keeps the values of the handlers and of the middleware. A handler can replace the
+// middleware's Content-Type, for example with [Ctx.Type]. The default Content-Type of a method such as [Ctx.SendString] does
+// not replace the middleware's Content-Type.
 //
 // The handlers that follow see the middleware's changes to the request headers and the context. If the middleware changes the
 // method, the path, the body or the remote address, only net/http handlers see the change.
 //
-// Middleware may return while the handlers that follow are still running, as http.TimeoutHandler does. In that case, the server
-// sends the middleware's response after the handlers have returned. If the middleware calls next a second time for the same
-// request, the second call does nothing.
+// Middleware may return while the handlers that follow are still running, as http.TimeoutHandler does. If middleware returns
+// early, the server sends the middleware's response after the handlers have returned. If the middleware calls next a second
+// time for the same request, the second call does nothing.
 //
-// FromMiddleware calls middleware once. It panics if middleware is nil or returns nil.
+// FromMiddleware calls the middleware function once. FromMiddleware panics if this function is nil or returns nil.
 func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {
 	if middleware == nil {
 		panic("web: FromMiddleware: the middleware is nil: pass a function")

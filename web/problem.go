@@ -24,8 +24,8 @@ type problemField struct {
 	Detail string `json:"detail"`
 }
 
-// ProblemErrorHandler responds with problem details (RFC 9457), as application/problem+json. Set it as Config.ErrorHandler, or pass
-// it to Router.OnError to use it for a group.
+// ProblemErrorHandler responds with problem details (RFC 9457), as application/problem+json. Set ProblemErrorHandler as
+// Config.ErrorHandler, or pass it to Router.OnError for a single group.
 //
 //	{"title":"Bad Request","status":400,"detail":"query \"page\" is not a number","errors":[{"in":"query","name":"page","detail":"..."}]}
 //
@@ -36,8 +36,8 @@ type problemField struct {
 //   - status: the status of the response.
 //   - detail: Error.Message, unless the message is the same as title.
 //   - request_id: the result of Ctx.RequestID, if the request has an ID.
-//   - errors: present if the cause is a [BindError]. It is an array with one object, which describes the value that could not be
-//     bound. In that object, "in" is BindError.Source and "name" is BindError.Field.
+//   - errors: an array with one object, if the cause is a [BindError]. The object describes the value that could not be bound.
+//     In the object, "in" is BindError.Source and "name" is BindError.Field.
 func ProblemErrorHandler(c *Ctx, err error) {
 	status, text := c.publicError(err)
 	p := problem{Title: gallop.StatusMessage(status), Status: status, RequestID: c.RequestID()}

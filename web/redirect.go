@@ -30,8 +30,8 @@ func (r Redirect) Status(status int) Redirect {
 	return r
 }
 
-// To redirects to any URL or path. It returns an error if the reference is empty. A reference that comes from a client may point to
-// another site, so pass it to [Redirect.Local] instead.
+// To redirects to any URL or path. The method returns an error if the reference is empty. A reference that comes from a client may
+// point to another site, so pass it to [Redirect.Local] instead.
 func (r Redirect) To(reference string) error {
 	if reference == "" {
 		return errNoLocation
@@ -51,8 +51,9 @@ func (r Redirect) Route(name string, pairs ...string) error {
 	return r.To(path)
 }
 
-// Local redirects to target if target is a path on this host, with or without a query. If not, Local redirects to fallback. You may
-// pass a target that a client sent: Local rejects targets that a browser would interpret as another host.
+// Local redirects to target if target is a path on this host, with or without a query. For any other target, Local redirects to the
+// fallback argument. You may pass a target that a client sent: Local rejects targets that a browser would interpret as another
+// host.
 func (r Redirect) Local(target, fallback string) error {
 	if !isLocal(target) {
 		target = fallback
@@ -61,7 +62,7 @@ func (r Redirect) Local(target, fallback string) error {
 }
 
 // Back redirects to the page that the client came from, according to the Referer header. If the header is missing or the page is on
-// another host, Back redirects to fallback.
+// another host, Back redirects to the fallback argument.
 func (r Redirect) Back(fallback string) error {
 	referer, err := url.Parse(r.c.ReqHeader(gallop.HeaderReferer))
 	if err != nil || referer.Host == "" || !strings.EqualFold(referer.Host, r.c.Host()) {

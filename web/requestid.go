@@ -2,8 +2,8 @@ package web
 
 var requestID = NewKey[string]()
 
-// SetRequestID sets the ID of the request, which RequestID and Log use, and returns c. It sets no header. Middleware such as
-// middleware.RequestID calls SetRequestID.
+// SetRequestID sets the request ID that RequestID and Log use, and returns c. SetRequestID sets no header. Middleware such
+// as middleware.RequestID calls SetRequestID.
 func (c *Ctx) SetRequestID(id string) *Ctx { return requestID.Set(c, id) }
 
 // RequestID returns the ID that SetRequestID gave the request, or "" if the request has no ID. RequestID does not return the

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Route is a method, a host, a path pattern, and the handlers for the requests that match them. [Router.Add] and the other
+// Route holds a method, a host and a path pattern, and the handlers for requests that match. [Router.Add] and the other
 // registration methods return a Route, which belongs to the App. If you mount one App in another, the outer App gets Routes of
 // its own.
 type Route struct {
@@ -47,10 +47,10 @@ func (r *Route) parse() error {
 	return nil
 }
 
-// Method returns the method of the route. It is "" if the route serves any method.
+// Method returns the method of the route. The result is "" if the route serves any method.
 func (r *Route) Method() string { return r.method }
 
-// Host returns the host pattern of the route. It is "" if the route serves any host.
+// Host returns the host pattern of the route. The result is "" if the route serves any host.
 func (r *Route) Host() string { return r.host }
 
 // Pattern returns the path pattern of the route, including the prefixes of its groups.

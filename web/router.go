@@ -16,26 +16,27 @@ import (
 // from the handlers of net/http and gallop.
 type Handler func(c *Ctx) error
 
-// Handler returns h. It makes a Handler implement [Middleware].
+// Handler returns h. The method makes a Handler implement [Middleware].
 func (h Handler) Handler() Handler { return h }
 
-// Middleware is what Router.Use, Group and Host accept: a [Handler], or a struct of settings that makes a Handler, such as the
-// structs in package middleware. Use, Group and Host call the method Handler of each value that you pass.
+// Middleware is a [Handler], or a struct of settings that makes a Handler, such as middleware.CORS. Pass Middleware to
+// Router.Use, Group or Host, which call its method Handler.
 type Middleware interface {
-	// Handler returns the function that runs for each request. It panics if the settings contradict each other.
+	// Handler returns the function that runs for each request. The method panics if the settings contradict each other.
 	Handler() Handler
 }
 
-// AppChecker is implemented by Middleware that does not work with every App. Use, Group and Host call CheckApp and panic if it
+// AppChecker lets Middleware reject an App that it does not work with. Use, Group and Host call CheckApp and panic if it
 // returns an error. For example, middleware.BodyLimit rejects a limit above the server's own limit: see [App.BodyLimit].
 type AppChecker interface {
-	// CheckApp returns an error if the middleware does not work with app. The error says why, and what to do about it.
+	// CheckApp returns an error if the middleware does not work with app. The error says why, and how to fix the
+	// problem.
 	CheckApp(app *App) error
 }
 
-// Router is a group of routes that share a path prefix, a host and middleware. An App has the methods of a Router for all its
-// routes. Group, Host and Route make Routers for parts of the App. Routes may be registered while requests are being served, but
-// only by one goroutine at a time. The methods of the zero Router panic.
+// Router is a group of routes that share a path prefix, a host and middleware. An App has the methods of a Router, which then
+// apply to all routes of the App. Group, Host and Route make Routers for parts of the App. Routes may be registered while
+// requests are being served, but only by one goroutine at a time. The methods of the zero Router panic.
 type Router struct {
 	app     *App
 	parent  *Router // nil for the router of an App
@@ -110,15 +111,17 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 //	*name         the same as {name...}; a bare * has the name "*"
 //	\{            a literal brace; a backslash makes the next byte literal text
 //
-// Names consist of ASCII letters, digits and underscores. The value of a {name} is never empty. Paths are case-sensitive.
+// Parameter names consist of ASCII letters, digits and underscores. The value of a {name} is never empty. Paths are
+// case-sensitive.
 //
 // A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add rejects net/http's {$}, because
-// a pattern always matches the whole path. It also rejects {id:int}, because other routers read the part after the colon as a
+// a pattern always matches the whole path. Add also rejects {id:int}, because other routers read the text after the colon as a
 // constraint or as a regular expression.
 //
-// The characters +, ?, (, ), <, >, [, ], ^ and | have a meaning in the patterns of other routers, so Add rejects them in the text
-// of a pattern. To use such a character as text, escape it with a backslash. Do not write %XX in a pattern: paths are decoded
-// before they are matched, so write the character itself. To match a literal % before two hexadecimal digits, escape the % too.
+// In the text of a pattern, Add rejects +, ?, (, ), <, >, [, ], ^ and |. The rejected characters have a meaning in other
+// routers. To use one of the rejected characters as text, escape the character with a backslash. Do not write %XX in a pattern:
+// paths are decoded before they are matched, so write the character itself. To match a literal % before two hexadecimal digits,
+// escape the % too.
 //
 // The constraints are:
 //
@@ -139,9 +142,9 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	return r
 }
 
-// TryAdd registers a route like [Router.Add], but returns an error instead of panicking. Use TryAdd to add routes at runtime. It
-// returns an error if the path is not a valid pattern, or if another route matches the same requests. It also returns an error if
-// no handlers are passed or one of them is nil. If TryAdd returns an error, it registers nothing.
+// TryAdd registers a route like [Router.Add], but returns an error instead of panicking. Use TryAdd to add routes at runtime.
+// TryAdd returns an error if the path is not a valid pattern, or if another route matches the same requests. TryAdd also
+// returns an error if no handlers are passed or one of them is nil. If TryAdd returns an error, it registers nothing.
 func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
 	app, use := g.made(), g.chain()
 	r := &Route{
@@ -176,18 +179,19 @@ func isMethod(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Use adds middleware to all routes of the router and of the groups, hosts and mounts that are made from it. The middleware of an
-// App also runs for requests that match no route.
+// Use adds middleware to all routes of the router, including the routes of its groups, hosts and mounts. The middleware of an App
+// also runs for requests that match no route.
 //
-// Use panics if the router, or a group, host or mount made from it, already has a route, because that route would not get the
-// middleware. Call Use first, or put the middleware into a Group of its own. Handlers that should run only if no route matches
-// belong in [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that rejects the App.
+// Use panics if the router, or one of its groups, hosts or mounts, already has a route. A route that exists already would not
+// get the middleware. Call Use first, or put the middleware into a Group of its own. Handlers that should run only if no route
+// matches belong in [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that rejects
+// the App.
 //
 // To add functions, call [Router.UseFunc].
 func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
 
-// UseFunc adds functions as middleware, for example function literals. It panics if a function is nil, or if the router already has
-// a route: see [Router.Use].
+// UseFunc adds functions as middleware, for example function literals. UseFunc panics if a function is nil, or if the router
+// already has a route: see [Router.Use].
 func (g *Router) UseFunc(middleware ...Handler) {
 	for i, h := range middleware {
 		if h == nil {
@@ -271,12 +275,12 @@ func joinPath(prefix, path string) string {
 	return prefix + path
 }
 
-// Route calls register with a group for the prefix. Use it to keep the routes of a group in one block of code. See [Router.Group].
+// Route makes a group for the prefix and passes the group to the function register. Use Route to keep the routes of
+// a group in one block of code. See [Router.Group].
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
-// OnError sets the error handler of g. The error handler applies only to routes that are registered on g after this call, and to
-// groups that are made from g after this call. Nil means Config.ErrorHandler. Requests that match no route always go to
-// Config.ErrorHandler.
+// OnError sets the error handler of g. Routes and groups of g get the error handler only if they are made after this call. Nil
+// means Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
 func (g *Router) OnError(h ErrorHandler) {
 	g.made()
 	g.onError = h
@@ -285,12 +289,12 @@ func (g *Router) OnError(h ErrorHandler) {
 // Mount registers the routes of app under a prefix. Routes that are added to app later are not mounted.
 //
 //   - The routes keep their middleware, which runs after the middleware of g.
-//   - The routes keep their error handler, constraints, names and hosts. A route for any host gets the host of g.
-//   - For all settings except ErrorHandler and Constraints, the routes use the Config of the App that they are mounted in. The
-//     NotFound handlers of app do not run.
+//   - The routes keep their error handler, constraints, names and hosts. A route without a host gets the host of g.
+//   - The routes use the Config of the outer App, except for ErrorHandler and Constraints. The NotFound handlers of app do
+//     not run.
 //
-// Mount panics if a route cannot be added: see [Router.TryAdd]. It also panics if the prefix uses a constraint of
-// Config.Constraints, and app has a different constraint of the same name.
+// Mount panics if a route cannot be added: see [Router.TryAdd]. Mount also panics if the prefix uses a constraint
+// of Config.Constraints, and app has another constraint of the same name.
 func (g *Router) Mount(prefix string, app *App) {
 	if app == nil {
 		panic(fmt.Sprintf("web: Mount at %q: the App is nil: make it with New", joinPath(g.prefix, prefix)))
@@ -300,9 +304,9 @@ func (g *Router) Mount(prefix string, app *App) {
 	g.mountApp(strings.TrimSuffix(prefix, "/"), app)
 }
 
-// MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. Both the prefix of the router and the
-// prefix given here are removed from the path that the handler sees. Dot segments are resolved, and %2F is not decoded. To let the
-// handler see the whole path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
+// MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. The handler sees the path without the
+// prefix and without the router's own prefix. Dot segments are resolved, and %2F is not decoded. To let the handler see the whole
+// path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
 func (g *Router) MountHTTP(prefix string, h http.Handler) {
 	if h == nil {
 		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil: pass an http.Handler", joinPath(g.prefix, prefix)))

@@ -21,7 +21,7 @@ type Event struct {
 	// Event is the type of the event. Scripts listen for events of a certain type. Empty means "message".
 	Event string
 
-	// Data is the text of the event. It may have several lines.
+	// Data is the text of the event. Data may have several lines.
 	Data string
 
 	// Retry is how long the client waits before it connects again, in whole milliseconds. If Retry is zero or negative, the client
@@ -29,9 +29,9 @@ type Event struct {
 	Retry time.Duration
 }
 
-// EventStream sends events to one client. It is valid until the function that SSE calls returns. Its methods may be called
-// concurrently. If the client has disconnected, a write fails. The method then returns the error, the context of the Ctx is
-// canceled, and all later calls fail.
+// EventStream sends events to one client. An EventStream is valid until the function that SSE calls returns. An
+// EventStream's methods may be called concurrently. If the client has disconnected, the methods return an error. After the
+// first such error, the context of the Ctx is canceled and all later calls fail.
 type EventStream struct {
 	c   *Ctx
 	out outStream
@@ -55,14 +55,14 @@ type SSEOptions struct {
 	// turns heartbeats off.
 	Heartbeat time.Duration
 
-	// Retry is how long the client waits before it connects again, in whole milliseconds. The time is sent at the start of the stream.
-	// If Retry is zero or negative, the client chooses the time.
+	// Retry is how long the client waits before it connects again, in whole milliseconds. SSEWith sends Retry at the start of the
+	// stream. If Retry is zero or negative, the client chooses the time.
 	Retry time.Duration
 }
 
-// SSE responds with a stream of server-sent events. It calls serve, which sends the events. When the client disconnects or the
-// server stops, the context of c is done, and serve has to return. SSE returns nil if the context is done when serve returns. If
-// the context is not done, SSE returns the error that serve returned.
+// SSE responds with a stream of server-sent events. SSE calls the function serve, which sends the events. When the client
+// disconnects or the server stops, the context of c is done, and serve has to return. SSE then returns nil. If serve returns
+// before the context is done, SSE returns the error of serve.
 //
 //	return c.SSE(func(s *web.EventStream) error {
 //		for {
@@ -75,8 +75,8 @@ type SSEOptions struct {
 //		}
 //	})
 //
-// SSE needs a server that can send a response in parts, such as gallop.Server or the server of net/http. With other servers, the
-// error has status 501. For a HEAD request, SSE does not call serve and sends no events.
+// SSE needs a server that can send a response in parts, such as gallop.Server or the server of net/http. With any other server,
+// SSE returns an error with status 501. For a HEAD request, SSE does not call serve and sends no events.
 func (c *Ctx) SSE(serve func(s *EventStream) error) error { return c.SSEWith(SSEOptions{}, serve) }
 
 // SSEWith responds with a stream of server-sent events, using the given options. See [Ctx.SSE].
@@ -143,8 +143,9 @@ func (s *EventStream) end() {
 	}
 }
 
-// LastEventID returns the ID of the last event that the client received before it reconnected. It returns "" if the client has not
-// received an ID before. If LastEventID returns an ID, first send the events that the client missed after that event.
+// LastEventID returns the ID of the last event that the client received before it reconnected. LastEventID returns "" if the
+// client has not received an ID before. If LastEventID returns an ID, first send the events that the client missed after that
+// event.
 func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
 // Send sends an event at once. Send drops line breaks in ID and Event. If only Retry is set, the event changes the client's
@@ -171,8 +172,8 @@ func (s *EventStream) Send(e Event) error {
 	return s.send(append(b, '\n'))
 }
 
-// SendJSON encodes v as JSON and sends it as the data of an event of the given type. It returns an error if v cannot be encoded.
-// See [EventStream.Send].
+// SendJSON encodes v as JSON and sends it as the data of an event of the given type. SendJSON returns an error if v cannot be
+// encoded. See [EventStream.Send].
 func (s *EventStream) SendJSON(event string, v any) error {
 	var b strings.Builder
 	if err := s.c.app.codecs.json.Encode(&b, v); err != nil {

@@ -25,7 +25,7 @@ type Page struct {
 	// Name is the name of the template that renders the page, such as "users/list".
 	Name string
 
-	// Data is the value that the template is executed with: the dot of html/template. It may be nil.
+	// Data is the value of the dot in the template (see html/template). Data may be nil.
 	Data any
 
 	// Layout is the name of the template around the page. If Layout is empty, the page gets the default layout of the Views, or no
@@ -57,33 +57,33 @@ func (c *Ctx) RenderPage(page Page) error {
 
 // TemplatesConfig holds the settings of Templates. FS is required.
 type TemplatesConfig struct {
-	// FS holds the template files, for example an embed.FS or the result of os.DirFS. It must not be nil.
+	// FS holds the template files, for example an embed.FS or the result of os.DirFS. FS must not be nil.
 	FS fs.FS
 
 	// Extension is the file name extension of templates. Templates ignores other files. The names of templates do not include the
 	// extension. Empty means ".html".
 	Extension string
 
-	// Layout is the name of the default layout: a template that contains {{template "content" .}} where the page goes. Empty means
-	// that pages have no layout, unless Page.Layout names one.
+	// Layout is the name of the default layout. A layout is a template that contains {{template "content" .}} where the page goes.
+	// Empty means that pages have no layout, unless Page.Layout names one.
 	Layout string
 
 	// Partials is the directory of templates that all pages and layouts can include. If a file in this directory defines further
 	// templates, pages and layouts can include these templates, too. Empty means "partials". The directory need not exist.
 	Partials string
 
-	// Funcs are functions that templates can call by the name in the map, in addition to the functions of html/template. It may be
-	// nil.
+	// Funcs are functions that templates can call by the name in the map, in addition to the functions of html/template. Funcs may
+	// be nil.
 	Funcs template.FuncMap
 
-	// Reload makes Templates parse the files again each time that a page is rendered. Use it in development. The default is false:
+	// Reload makes Templates parse the files again whenever a page is rendered. Use Reload in development. The default is false:
 	// each page is parsed once for each layout.
 	Reload bool
 }
 
 // Templates implements [Views] with html/template. Each file holds one template. The name of a page is the path of its file without
 // the extension, such as "users/list". A page can define templates, for example for a {{block "title" .}} in its layout. Other
-// pages do not see the templates that a page defines. Templates may be used concurrently. Make one with NewTemplates.
+// pages do not see the templates that a page defines. Templates may be used concurrently. Create Templates with NewTemplates.
 type Templates struct {
 	config TemplatesConfig
 
@@ -91,8 +91,8 @@ type Templates struct {
 	ready map[[2]string]*template.Template // by page and layout
 }
 
-// NewTemplates parses the files in config.FS that have the extension config.Extension, and returns the templates. It returns an
-// error if a file cannot be read or is malformed.
+// NewTemplates parses the files in config.FS that have the extension config.Extension, and returns the templates. NewTemplates
+// returns an error if a file cannot be read or is malformed.
 func NewTemplates(config TemplatesConfig) (*Templates, error) {
 	if config.Extension == "" {
 		config.Extension = ".html"
@@ -131,8 +131,8 @@ func (t *Templates) names(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Render writes a page to w. It implements [Views] and ignores ctx. If the page and its layout are the same template, the page is
-// rendered without a layout, because a template must not include itself.
+// Render writes a page to w. Render implements [Views] and ignores ctx. If the page is its own layout, it is rendered
+// without a layout, because a template must not include itself.
 func (t *Templates) Render(_ context.Context, w io.Writer, page Page) error {
 	name, layout := path.Clean(page.Name), page.Layout // clean, or t.ready would keep a set for each spelling
 	if layout == "" {

@@ -3,6 +3,7 @@ package dial
 import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // connectLimits limit the size of the response to a CONNECT.
@@ -34,9 +35,10 @@ func IsOfConnect(name []byte) bool {
 
 // ReadHead reads the head of the response to a CONNECT, and removes it from the buffer. The bytes after the head of a
 // 2xx belong to the tunnel, even if its headers announce a body (RFC 9110 §9.3.6).
-func (t *Tunnel) ReadHead(head *http1.Head) error {
+func (t *Tunnel) ReadHead(head *message.Head) error {
+	var parser http1.Parser
 	for {
-		n, err := http1.ParseResponse(head, t.buf, &connectLimits)
+		n, err := parser.ParseResponse(head, t.buf, &connectLimits)
 		switch {
 		case err != nil:
 			return err

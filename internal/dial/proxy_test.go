@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
@@ -36,10 +37,10 @@ func TestProxyConnectIsParsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := AppendConnect(nil, to, "Basic eA==")
-		var head http1.Head
+		var head message.Head
 		limits := http1.Limits{Target: 1024, Head: 4096, Fields: 8}
-		n, err := http1.ParseRequest(&head, b, &limits)
-		if n != len(b) || err != nil || head.MethodID != http1.Connect || string(head.Fields.Bytes(head.Target)) != addr {
+		n, err := new(http1.Parser).ParseRequest(&head, b, &limits)
+		if n != len(b) || err != nil || head.MethodID != message.Connect || string(head.Fields.Bytes(head.Target)) != addr {
 			t.Errorf("%s: %d of %d, %v", addr, n, len(b), err)
 		}
 	}

@@ -244,9 +244,9 @@ func (c *ChunkReader) trailer(b []byte, lim *ChunkLimits, trailers *field.List) 
 		c.scanned = len(b)
 		return 0, nil
 	}
-	var h Head
-	h.Fields.Borrow(b)
-	n, err := parseTrailer(&h, b, lim.Fields)
+	var fields field.List
+	fields.Borrow(b)
+	n, err := parseTrailer(&fields, b, lim.Fields)
 	if n == 0 {
 		if err == nil && whole >= lim.Trailer {
 			err = ErrTrailerTooLarge
@@ -256,7 +256,7 @@ func (c *ChunkReader) trailer(b []byte, lim *ChunkLimits, trailers *field.List) 
 	}
 	c.state = chunkDone
 	if trailers != nil {
-		keepTrailers(trailers, &h.Fields)
+		keepTrailers(trailers, &fields)
 	}
 	return n, nil
 }
@@ -271,7 +271,7 @@ func endsLine(b []byte, from int) bool {
 	return false
 }
 
-func parseTrailer(h *Head, b []byte, fields int) (int, error) {
+func parseTrailer(l *field.List, b []byte, fields int) (int, error) {
 	for i := 0; ; {
 		if len(b)-i >= 2 && b[i] == '\r' && b[i+1] == '\n' {
 			return i + 2, nil
@@ -279,11 +279,11 @@ func parseTrailer(h *Head, b []byte, fields int) (int, error) {
 		if i == len(b) || i+1 == len(b) && b[i] == '\r' {
 			return 0, nil
 		}
-		end, err := parseField(&h.Fields, b, i)
+		end, err := parseField(l, b, i)
 		if end == 0 {
 			return 0, err
 		}
-		if h.Fields.Len() > fields {
+		if l.Len() > fields {
 			return 0, ErrTrailerTooLarge
 		}
 		i = end

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -20,37 +21,39 @@ const (
 // ParseRequest parses the request head at the start of b into h and returns its length. It skips and counts up to
 // eight empty lines before the head (RFC 9112 §2.2).
 //
-// h must be zero or Reset at the first call for a message. A result of 0 without an error means that the head is
+// At the first call, p must be zero, and h zero or Reset. A result of 0 without an error means that the head is
 // incomplete; call again with the same bytes and more after them. h.Fields borrows b, which must therefore outlive h
 // and not change.
 //
 // ParseRequest does not check the value of Host. It does not check the form of the target either, unless it sets
 // h.TargetChecked.
-func ParseRequest(h *Head, b []byte, lim *Limits) (n int, err error) {
+func (p *Parser) ParseRequest(h *message.Head, b []byte, lim *Limits) (n int, err error) {
 	// The fast path handles nearly every request: a complete GET or POST of HTTP/1.1 for a path without escapes,
 	// perhaps with a query. It looks at each byte of the target once, for everything that parseRequestLine and
 	// target.Check would look for one after the other. parse handles all other requests, valid or not.
 	const shortest, version = len("GET / HTTP/1.1\r\n"), " HTTP/1.1\r\n"
-	if h.scanned > 0 || len(b) >= lim.Head || len(b) < shortest {
-		return parse(h, b, lim, true)
+	if p.scanned > 0 || len(b) >= lim.Head || len(b) < shortest {
+		return p.parse(h, b, lim, true)
 	}
-	id, start := Get, len("GET ")
+	id, start := message.Get, len("GET ")
 	if string(b[:len("GET ")]) != "GET " {
 		if string(b[:len("POST ")]) != "POST " {
-			return parse(h, b, lim, true)
+			return p.parse(h, b, lim, true)
 		}
-		id, start = Post, len("POST ")
+		id, start = message.Post, len("POST ")
 	}
 	end := target.Usual(b, start)
 	if end == 0 || end-start > lim.Target || len(b)-end < len(version) || string(b[end:end+len(version)]) != version {
-		return parse(h, b, lim, true)
+		return p.parse(h, b, lim, true)
 	}
 	h.Fields.Borrow(b)
 	h.Method, h.MethodID = field.Span{Len: uint32(start - 1)}, id
 	h.Target, h.TargetChecked = field.Span{Off: uint32(start), Len: uint32(end - start)}, true
 	h.Minor, h.Length = 1, -1
-	if n, err = parseFields(h, b, end+len(version), lim, true); n == 0 {
-		h.scanned = len(b)
+	at := end + len(version)
+	h.Lines.Off = uint32(at)
+	if n, at, err = parseFields(h, b, at, lim, true); n == 0 {
+		p.at, p.scanned = at, len(b)
 		return 0, err
 	}
 	return frameRequest(h, n)
@@ -58,31 +61,37 @@ func ParseRequest(h *Head, b []byte, lim *Limits) (n int, err error) {
 
 // ParseResponse parses the response head at the start of b into h. See [ParseRequest]. It unfolds folded lines in
 // place, in b (RFC 9112 §5.2). Call FrameResponse next.
-func ParseResponse(h *Head, b []byte, lim *Limits) (n int, err error) {
-	return parse(h, b, lim, false)
+func (p *Parser) ParseResponse(h *message.Head, b []byte, lim *Limits) (n int, err error) {
+	return p.parse(h, b, lim, false)
 }
 
-func parse(h *Head, b []byte, lim *Limits, request bool) (n int, err error) {
+func (p *Parser) parse(h *message.Head, b []byte, lim *Limits, request bool) (n int, err error) {
 	whole := len(b)
 	if whole > lim.Head {
 		b = b[:lim.Head]
 	}
-	if h.scanned == 0 {
+	if p.scanned == 0 {
 		h.Fields.Borrow(b)
 		h.Length = -1
 	} else {
-		if whole < lim.Head && h.unfinished(b) {
-			h.scanned = len(b)
+		if whole < lim.Head && p.unfinished(b) {
+			p.scanned = len(b)
 			return 0, nil
 		}
 		h.Fields.Rebase(b)
 	}
-	end := h.at
+	end := p.at
 	if end == 0 {
 		end, err = parseFirstLine(h, b, lim, request)
 	}
 	if end > 0 {
-		n, err = parseFields(h, b, end, lim, request)
+		if p.at == 0 {
+			h.Lines.Off = uint32(end)
+		}
+		var at int
+		if n, at, err = parseFields(h, b, end, lim, request); n == 0 {
+			p.stopAt(at)
+		}
 	}
 	switch {
 	case err != nil:
@@ -94,7 +103,7 @@ func parse(h *Head, b []byte, lim *Limits, request bool) (n int, err error) {
 	case whole >= lim.Head:
 		return 0, ErrHeadTooLarge
 	}
-	h.scanned = len(b)
+	p.scanned = len(b)
 	return 0, nil
 }
 
@@ -105,21 +114,21 @@ const shortLine = 256
 
 // unfinished reports whether the line that was unfinished at the last call certainly stays unfinished and valid at
 // this one. A request line is always parsed again, because the limit of its target bounds it.
-func (h *Head) unfinished(b []byte) bool {
-	if h.at == 0 || len(b)-h.at < shortLine {
+func (p *Parser) unfinished(b []byte) bool {
+	if p.at == 0 || len(b)-p.at < shortLine {
 		return false
 	}
-	from := max(h.scanned-1, h.at) // a CR may have been the last byte
-	if !h.inValue {
-		h.inValue = bytes.IndexByte(b[max(h.at, h.scanned-shortLine):], ':') >= 0
-		return !h.inValue && ascii.IsToken(b[from:])
+	from := max(p.scanned-1, p.at) // a CR may have been the last byte
+	if !p.inValue {
+		p.inValue = bytes.IndexByte(b[max(p.at, p.scanned-shortLine):], ':') >= 0
+		return !p.inValue && ascii.IsToken(b[from:])
 	}
 	return ascii.IndexControl(b[from:]) == len(b)-from
 }
 
 // parseFirstLine parses the first line and returns the index after it. The index is 0 if the line is unfinished or
 // invalid.
-func parseFirstLine(h *Head, b []byte, lim *Limits, request bool) (int, error) {
+func parseFirstLine(h *message.Head, b []byte, lim *Limits, request bool) (int, error) {
 	skipped := 1
 	if request {
 		skipped = maxEmptyLines
@@ -143,7 +152,7 @@ func parseFirstLine(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 func EmptyLines(b []byte) bool { return len(bytes.Trim(b, "\r\n")) == 0 }
 
 // parseRequestLine parses the request line at b[i:] and returns the index after it.
-func parseRequestLine(h *Head, b []byte, i int, lim *Limits) (int, error) {
+func parseRequestLine(h *message.Head, b []byte, i int, lim *Limits) (int, error) {
 	end, err := parseMethod(h, b, i)
 	if end == 0 {
 		return 0, err
@@ -165,10 +174,10 @@ func parseRequestLine(h *Head, b []byte, i int, lim *Limits) (int, error) {
 }
 
 // parseMethod parses the method at b[i:] and the blank after it, and returns the index after the blank.
-func parseMethod(h *Head, b []byte, i int) (int, error) {
+func parseMethod(h *message.Head, b []byte, i int) (int, error) {
 	start := i
 	if len(b)-i > 4 && string(b[i:i+4]) == "GET " {
-		h.Method, h.MethodID = field.Span{Off: uint32(i), Len: 3}, Get
+		h.Method, h.MethodID = field.Span{Off: uint32(i), Len: 3}, message.Get
 		return i + 4, nil
 	}
 	for i < len(b) && ascii.IsTokenByte(b[i]) {
@@ -184,12 +193,12 @@ func parseMethod(h *Head, b []byte, i int) (int, error) {
 		return 0, ErrMethod
 	}
 	h.Method = field.Span{Off: uint32(start), Len: uint32(i - start)}
-	h.MethodID = MethodOf(b[start:i])
+	h.MethodID = message.MethodOf(b[start:i])
 	return i + 1, nil
 }
 
 // parseVersion parses "HTTP/1.x" CRLF at b[i:] and returns the index after it.
-func parseVersion(h *Head, b []byte, i int) (int, error) {
+func parseVersion(h *message.Head, b []byte, i int) (int, error) {
 	v := b[i:]
 	if len(v) >= versionLen && string(v[:versionLen]) == "HTTP/1.1\r\n" {
 		h.Minor = 1
@@ -216,7 +225,7 @@ func parseVersion(h *Head, b []byte, i int) (int, error) {
 
 // parseStatusLine parses the status line at b[i:] and returns the index after it. The reason phrase may be missing,
 // and the blank before it, too.
-func parseStatusLine(h *Head, b []byte, i int) (int, error) {
+func parseStatusLine(h *message.Head, b []byte, i int) (int, error) {
 	const minLen, usual = len("HTTP/1.1 200"), "HTTP/1.1 200 OK\r\n"
 	v := b[i:]
 	if len(v) >= len(usual) && string(v[:len(usual)]) == usual {
@@ -257,56 +266,55 @@ func parseStatusLine(h *Head, b []byte, i int) (int, error) {
 	return i + end + 2, nil
 }
 
-// parseFields parses field lines from b[i:] on, up to and including the empty line after them, and returns the index
-// after it. It leaves h.at at the first unfinished line.
-func parseFields(h *Head, b []byte, i int, lim *Limits, request bool) (int, error) {
+// parseFields parses field lines from b[i:] on, up to and including the empty line after them. It returns the length of
+// the head, or 0 and the index of the first unfinished line.
+func parseFields(h *message.Head, b []byte, i int, lim *Limits, request bool) (n, at int, err error) {
 	l := &h.Fields
-	if h.at == 0 {
-		h.at, h.Lines.Off = i, uint32(i)
-	}
 	for i < len(b) && b[i] != '\r' {
 		n, id := l.AddUsual(b, i)
 		if n == 0 {
-			end, err := parseField(l, b, i)
-			if end == 0 && err == ErrFold && !request && l.Len() > 0 {
-				if end, err = h.unfold(b, i); end > 0 {
-					i = end
-					continue
-				}
+			if n, err = parseUnusual(l, b, i, request); n == 0 {
+				return 0, i, err
 			}
-			if end == 0 {
-				h.stopAt(i)
-				return 0, err
-			}
-			n, id = end-i, l.ID(l.Len()-1)
+			id = l.ID(l.Len() - 1)
 		}
 		i += n
 		if l.Len() > lim.Fields {
-			return 0, ErrTooManyFields
+			return 0, i, ErrTooManyFields
 		}
 		if id <= lastNoted && id != field.Unknown {
-			if err := h.note(id, l.Len()-1); err != nil {
-				return 0, err
+			if err := note(h, id, l.Len()-1); err != nil {
+				return 0, i, err
 			}
 		}
 	}
 	if i+1 >= len(b) {
-		h.stopAt(i)
-		return 0, nil
+		return 0, i, nil
 	}
 	if b[i+1] != '\n' {
-		return 0, ErrLineEnd
+		return 0, i, ErrLineEnd
 	}
 	i += 2
 	h.Lines.Len = uint32(i) - h.Lines.Off
+	h.Received = true
 	l.Shorten(i) // a list that copies what it borrowed must not copy the body
-	return i, nil
+	return i, i, nil
+}
+
+// parseUnusual parses a line that List.AddUsual ignores and returns its length, or 0 if the line is unfinished or
+// invalid. In responses, the line may continue the previous field.
+func parseUnusual(l *field.List, b []byte, i int, request bool) (int, error) {
+	end, err := parseField(l, b, i)
+	if end == 0 && err == ErrFold && !request && l.Len() > 0 {
+		end, err = unfold(l, b, i)
+	}
+	return max(end-i, 0), err
 }
 
 // stopAt leaves the parser at b[i], where an unfinished line begins.
-func (h *Head) stopAt(i int) {
-	if h.at != i {
-		h.at, h.inValue = i, false
+func (p *Parser) stopAt(i int) {
+	if p.at != i {
+		p.at, p.inValue = i, false
 	}
 }
 
@@ -390,9 +398,9 @@ func parseName(line []byte) (colon int, err error) {
 // unfold appends the line at b[i], which begins with a blank, to the value of the previous field. It replaces the
 // CRLF in between with blanks (RFC 9112 §5.2) and returns the index after the line. It refuses folded lines in fields
 // that control framing.
-func (h *Head) unfold(b []byte, i int) (end int, err error) {
-	last := h.Fields.Len() - 1
-	switch h.Fields.ID(last) {
+func unfold(l *field.List, b []byte, i int) (end int, err error) {
+	last := l.Len() - 1
+	switch l.ID(last) {
 	case field.ContentLength, field.TransferEncoding, field.Connection:
 		return 0, ErrFold
 	}
@@ -403,7 +411,7 @@ func (h *Head) unfold(b []byte, i int) (end int, err error) {
 	}
 	b[i-2], b[i-1] = ' ', ' ' // also before a line of blanks, because the next line may continue the value
 	if stop = trimBlanks(b, start, stop); stop > start {
-		h.Fields.Extend(last, uint32(start), uint32(stop))
+		l.Extend(last, uint32(start), uint32(stop))
 	}
 	return end, nil
 }

@@ -17,11 +17,11 @@ func TestParseLongNames(t *testing.T) {
 	} {
 		line := strings.Repeat("n", length) + ": v\r\n\r\n"
 		for _, start := range []string{"GET / HTTP/1.1\r\nHost: a\r\n", "HTTP/1.1 200 OK\r\n"} {
-			parse := ParseRequest
+			parse := parseRequest
 			if start[0] == 'H' {
-				parse = ParseResponse
+				parse = parseResponse
 			}
-			var h Head
+			var h parsed
 			if _, err := parse(&h, []byte(start+line), &lim); err != want {
 				t.Errorf("%q, a name of %d bytes: %v, want %v", start, length, err, want)
 			} else if err == nil {

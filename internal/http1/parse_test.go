@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -39,7 +39,26 @@ const browser = "GET /catalog/items?category=shoes&page=3&sort=price HTTP/1.1\r\
 	"X-Requested-With: XMLHttpRequest\r\n" +
 	"\r\n"
 
-func dumpHead(h *Head, n int, err error) string {
+// parsed is a head and the parser that fills it.
+type parsed struct {
+	message.Head
+	p Parser
+}
+
+func (h *parsed) Reset() {
+	h.Head.Reset()
+	h.p = Parser{}
+}
+
+func parseRequest(h *parsed, b []byte, lim *Limits) (int, error) {
+	return h.p.ParseRequest(&h.Head, b, lim)
+}
+
+func parseResponse(h *parsed, b []byte, lim *Limits) (int, error) {
+	return h.p.ParseResponse(&h.Head, b, lim)
+}
+
+func dumpHead(h *parsed, n int, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -53,18 +72,18 @@ func dumpHead(h *Head, n int, err error) string {
 	return b.String()
 }
 
-type parseFunc func(*Head, []byte, *Limits) (int, error)
+type parseFunc func(*parsed, []byte, *Limits) (int, error)
 
 // parseWhole parses b at once: into a fresh Head, and into Heads that have parsed the same or another message before,
 // because their expectations must not make a difference. It parses copies, so that no parse sees what an earlier one
 // wrote.
 func parseWhole(f parseFunc, b []byte, lim *Limits) string {
-	var fresh, other Head
+	var fresh, other parsed
 	want := parseInto(&fresh, f, b, lim)
 	fresh.Reset()
-	parseInto(&other, ParseRequest, []byte(browser), &defaults)
+	parseInto(&other, parseRequest, []byte(browser), &defaults)
 	other.Reset()
-	for _, h := range []*Head{&fresh, &other} {
+	for _, h := range []*parsed{&fresh, &other} {
 		if got := parseInto(h, f, b, lim); got != want {
 			return "again: " + got + "at first: " + want
 		}
@@ -72,7 +91,7 @@ func parseWhole(f parseFunc, b []byte, lim *Limits) string {
 	return want
 }
 
-func parseInto(h *Head, f parseFunc, b []byte, lim *Limits) string {
+func parseInto(h *parsed, f parseFunc, b []byte, lim *Limits) string {
 	n, err := f(h, bytes.Clone(b), lim)
 	if n == 0 && err == nil {
 		return "more"
@@ -88,7 +107,7 @@ func parseInto(h *Head, f parseFunc, b []byte, lim *Limits) string {
 // parseCut parses b while it arrives in pieces, split at the cuts.
 func parseCut(f parseFunc, b []byte, lim *Limits, cuts ...int) string {
 	b = bytes.Clone(b)
-	var h Head
+	var h parsed
 	for _, c := range append(cuts, len(b)) {
 		if n, err := f(&h, b[:c:c], lim); n > 0 || err != nil {
 			return dumpHead(&h, n, err)
@@ -168,8 +187,8 @@ var requests = []struct {
 func TestParseRequest(t *testing.T) {
 	for _, tc := range requests {
 		t.Run(tc.name, func(t *testing.T) {
-			var h Head
-			n, err := ParseRequest(&h, []byte(tc.in), &defaults)
+			var h parsed
+			n, err := parseRequest(&h, []byte(tc.in), &defaults)
 			if err != tc.want && (err != nil || tc.want != nil) {
 				t.Fatalf("got %v, want %v", err, tc.want)
 			}
@@ -183,10 +202,10 @@ func TestParseRequest(t *testing.T) {
 func TestRequestsCutAnywhereAreTheSame(t *testing.T) {
 	for _, tc := range requests {
 		b := []byte(tc.in)
-		want := parseWhole(ParseRequest, b, &defaults)
+		want := parseWhole(parseRequest, b, &defaults)
 		step := 1 + len(b)/2000
 		for i := 0; i < len(b); i += step {
-			if got := parseCut(ParseRequest, b, &defaults, i); got != want {
+			if got := parseCut(parseRequest, b, &defaults, i); got != want {
 				t.Fatalf("%s cut at %d:\n%s\nwhole:\n%s", tc.name, i, got, want)
 			}
 		}
@@ -194,7 +213,7 @@ func TestRequestsCutAnywhereAreTheSame(t *testing.T) {
 		for i := range b {
 			every = append(every, i)
 		}
-		if got := parseCut(ParseRequest, b, &defaults, every...); got != want {
+		if got := parseCut(parseRequest, b, &defaults, every...); got != want {
 			t.Fatalf("%s byte by byte:\n%s\nwhole:\n%s", tc.name, got, want)
 		}
 	}
@@ -202,18 +221,18 @@ func TestRequestsCutAnywhereAreTheSame(t *testing.T) {
 
 // The previous message in a Head only influences guesses.
 func TestUsedHeadsParseAsFreshOnes(t *testing.T) {
-	var h Head
+	var h parsed
 	for _, before := range requests {
 		for _, tc := range requests {
 			if len(before.in)+len(tc.in) > 4<<10 {
 				continue
 			}
 			h.Reset()
-			_, _ = ParseRequest(&h, []byte(before.in), &defaults)
+			_, _ = parseRequest(&h, []byte(before.in), &defaults)
 			h.Reset()
 			b := []byte(tc.in)
-			n, err := ParseRequest(&h, b, &defaults)
-			if got, want := dumpHead(&h, n, err), parseWhole(ParseRequest, b, &defaults); got != want {
+			n, err := parseRequest(&h, b, &defaults)
+			if got, want := dumpHead(&h, n, err), parseWhole(parseRequest, b, &defaults); got != want {
 				t.Fatalf("%s behind %s:\n%s\nin a fresh head:\n%s", tc.name, before.name, got, want)
 			}
 		}
@@ -222,10 +241,10 @@ func TestUsedHeadsParseAsFreshOnes(t *testing.T) {
 
 func TestParsedRequest(t *testing.T) {
 	in := "POST /p?q HTTP/1.1\r\nHost: a\r\nX-A:  v \r\nconnection: Keep-Alive, UPGRADE\r\nEXPECT: 100-continue\r\nContent-Length: 5\r\n\r\nhello"
-	var h Head
-	n, err := ParseRequest(&h, []byte(in), &defaults)
+	var h parsed
+	n, err := parseRequest(&h, []byte(in), &defaults)
 	want := fmt.Sprintf("%d \"POST\" \"/p?q\" \"\" 0 1.1 flags=%b body=%d/5\nHost=\"a\"\nX-A=\"v\"\nconnection=\"Keep-Alive, UPGRADE\"\nEXPECT=\"100-continue\"\nContent-Length=\"5\"\n",
-		len(in)-5, ConnectionKeepAlive|ConnectionUpgrade|ExpectContinue|LongConnection, Fixed)
+		len(in)-5, message.ConnectionKeepAlive|message.ConnectionUpgrade|message.ExpectContinue|message.LongConnection, message.Fixed)
 	if got := dumpHead(&h, n, err); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -242,11 +261,11 @@ func TestLongConnection(t *testing.T) {
 		"1.1\r\nHost: a\r\nConnection:\r\nClose: 1\r\n": true,
 		"1.1\r\nHost: a\r\nConnection: x\r\nConnection: close\r\nConnection: y\r\n": false,
 	} {
-		var h Head
-		if _, err := ParseRequest(&h, []byte("GET / HTTP/"+head+"\r\n"), &defaults); err != nil {
+		var h parsed
+		if _, err := parseRequest(&h, []byte("GET / HTTP/"+head+"\r\n"), &defaults); err != nil {
 			t.Fatal(err)
 		}
-		if got := h.Flags&LongConnection != 0; got != want {
+		if got := h.Flags&message.LongConnection != 0; got != want {
 			t.Errorf("%q: %v", head, got)
 		}
 	}
@@ -255,34 +274,34 @@ func TestLongConnection(t *testing.T) {
 func TestParseResponse(t *testing.T) {
 	for _, tc := range []struct {
 		name, in string
-		method   Method
+		method   message.Method
 		want     string // dump of the head, or the error
 	}{
-		{"ok", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", Get, "38 \"\" \"\" \"OK\" 200 1.1 flags=100000 body=1/5\nContent-Length=\"5\"\n"},
-		{"no reason", "HTTP/1.1 204 \r\n\r\n", Get, "17 \"\" \"\" \"\" 204 1.1 flags=100000 body=0/-1\n"},
-		{"no blank", "HTTP/1.1 304\r\n\r\n", Get, "16 \"\" \"\" \"\" 304 1.1 flags=100000 body=0/-1\n"},
-		{"until close", "HTTP/1.1 200 a b\r\n\r\n", Get, "20 \"\" \"\" \"a b\" 200 1.1 flags=1 body=3/-1\n"},
-		{"head", "HTTP/1.1 200 a\r\nContent-Length: 9\r\n\r\n", HeadMethod, "37 \"\" \"\" \"a\" 200 1.1 flags=100000 body=0/9\nContent-Length=\"9\"\n"},
-		{"fold", "HTTP/1.1 204 a\r\nX: a\r\n\t b\r\n  c \r\nY: d\r\n\r\n", Get, "41 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"a  \\t b    c\"\nY=\"d\"\n"},
-		{"fold of nothing", "HTTP/1.1 204 a\r\nX:\r\n b\r\n\r\n", Get, "26 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"b\"\n"},
-		{"fold over a line of blanks", "HTTP/1.1 204 a\r\nX: a\r\n \r\n\tb\r\n \r\n\r\n", Get, "34 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"a     \\tb\"\n"},
-		{"folded type", "HTTP/1.1 204 a\r\nContent-Type: a/b;\r\n c=d\r\n\r\n", Get, "44 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nContent-Type=\"a/b;   c=d\"\n"},
-		{"folded coding", "HTTP/1.1 200 a\r\nTransfer-Encoding: chunked,\r\n x\r\n\r\n", Get, ErrFold.Error()},
-		{"folded connection", "HTTP/1.1 204 a\r\nConnection: x,\r\n close\r\n\r\n", Get, ErrFold.Error()},
-		{"folded length", "HTTP/1.1 200 a\r\nContent-Length: 1\r\n 2\r\n\r\n", Get, ErrFold.Error()},
-		{"bad code", "HTTP/1.1 20x OK\r\n\r\n", Get, ErrStatusLine.Error()},
-		{"four digits", "HTTP/1.1 2000 OK\r\n\r\n", Get, ErrStatusLine.Error()},
-		{"low code", "HTTP/1.1 099 OK\r\n\r\n", Get, ErrStatusLine.Error()},
-		{"control in reason", "HTTP/1.1 200 O\x00K\r\n\r\n", Get, ErrStatusLine.Error()},
-		{"LF", "HTTP/1.1 200 OK\nX: y\r\n\r\n", Get, ErrStatusLine.Error()},
-		{"version 2", "HTTP/2.0 200 OK\r\n\r\n", Get, ErrVersion.Error()},
-		{"TE and CL", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", Get, ErrLengthAndEncoding.Error()},
-		{"TE in 1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", Get, ErrTransferEncoding10.Error()},
+		{"ok", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", message.Get, "38 \"\" \"\" \"OK\" 200 1.1 flags=100000 body=1/5\nContent-Length=\"5\"\n"},
+		{"no reason", "HTTP/1.1 204 \r\n\r\n", message.Get, "17 \"\" \"\" \"\" 204 1.1 flags=100000 body=0/-1\n"},
+		{"no blank", "HTTP/1.1 304\r\n\r\n", message.Get, "16 \"\" \"\" \"\" 304 1.1 flags=100000 body=0/-1\n"},
+		{"until close", "HTTP/1.1 200 a b\r\n\r\n", message.Get, "20 \"\" \"\" \"a b\" 200 1.1 flags=1 body=3/-1\n"},
+		{"head", "HTTP/1.1 200 a\r\nContent-Length: 9\r\n\r\n", message.HeadMethod, "37 \"\" \"\" \"a\" 200 1.1 flags=100000 body=0/9\nContent-Length=\"9\"\n"},
+		{"fold", "HTTP/1.1 204 a\r\nX: a\r\n\t b\r\n  c \r\nY: d\r\n\r\n", message.Get, "41 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"a  \\t b    c\"\nY=\"d\"\n"},
+		{"fold of nothing", "HTTP/1.1 204 a\r\nX:\r\n b\r\n\r\n", message.Get, "26 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"b\"\n"},
+		{"fold over a line of blanks", "HTTP/1.1 204 a\r\nX: a\r\n \r\n\tb\r\n \r\n\r\n", message.Get, "34 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"a     \\tb\"\n"},
+		{"folded type", "HTTP/1.1 204 a\r\nContent-Type: a/b;\r\n c=d\r\n\r\n", message.Get, "44 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nContent-Type=\"a/b;   c=d\"\n"},
+		{"folded coding", "HTTP/1.1 200 a\r\nTransfer-Encoding: chunked,\r\n x\r\n\r\n", message.Get, ErrFold.Error()},
+		{"folded connection", "HTTP/1.1 204 a\r\nConnection: x,\r\n close\r\n\r\n", message.Get, ErrFold.Error()},
+		{"folded length", "HTTP/1.1 200 a\r\nContent-Length: 1\r\n 2\r\n\r\n", message.Get, ErrFold.Error()},
+		{"bad code", "HTTP/1.1 20x OK\r\n\r\n", message.Get, ErrStatusLine.Error()},
+		{"four digits", "HTTP/1.1 2000 OK\r\n\r\n", message.Get, ErrStatusLine.Error()},
+		{"low code", "HTTP/1.1 099 OK\r\n\r\n", message.Get, ErrStatusLine.Error()},
+		{"control in reason", "HTTP/1.1 200 O\x00K\r\n\r\n", message.Get, ErrStatusLine.Error()},
+		{"LF", "HTTP/1.1 200 OK\nX: y\r\n\r\n", message.Get, ErrStatusLine.Error()},
+		{"version 2", "HTTP/2.0 200 OK\r\n\r\n", message.Get, ErrVersion.Error()},
+		{"TE and CL", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", message.Get, ErrLengthAndEncoding.Error()},
+		{"TE in 1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", message.Get, ErrTransferEncoding10.Error()},
 	} {
-		parse := func(h *Head, b []byte, lim *Limits) (int, error) {
-			n, err := ParseResponse(h, b, lim)
+		parse := func(h *parsed, b []byte, lim *Limits) (int, error) {
+			n, err := parseResponse(h, b, lim)
 			if n > 0 {
-				if err = FrameResponse(h, tc.method); err != nil {
+				if err = FrameResponse(&h.Head, tc.method); err != nil {
 					n = 0
 				}
 			}
@@ -305,10 +324,10 @@ func TestParseResponse(t *testing.T) {
 
 func TestParseRequestAllocatesNothing(t *testing.T) {
 	b := []byte(browser)
-	var h Head
+	var h parsed
 	if n := testing.AllocsPerRun(100, func() {
 		h.Reset()
-		if n, _ := ParseRequest(&h, b, &defaults); n != len(b) {
+		if n, _ := parseRequest(&h, b, &defaults); n != len(b) {
 			t.Fatal(n)
 		}
 	}); n != 0 {
@@ -326,13 +345,13 @@ func FuzzParseRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, i, j int) {
 		lim := Limits{Target: 200, Head: 1000, Fields: 20}
-		want := parseWhole(ParseRequest, b, &lim)
+		want := parseWhole(parseRequest, b, &lim)
 		i, j = abs(i)%(len(b)+1), abs(j)%(len(b)+1)
-		if got := parseCut(ParseRequest, b, &lim, min(i, j), max(i, j)); got != want {
+		if got := parseCut(parseRequest, b, &lim, min(i, j), max(i, j)); got != want {
 			t.Fatalf("cut at %d and %d:\n%s\nwhole:\n%s", i, j, got, want)
 		}
-		var h Head
-		n, err := ParseRequest(&h, bytes.Clone(b), &lim)
+		var h parsed
+		n, err := parseRequest(&h, bytes.Clone(b), &lim)
 		if n == 0 || err != nil {
 			return
 		}
@@ -343,7 +362,7 @@ func FuzzParseRequest(f *testing.F) {
 		if r.Method != string(h.Fields.Bytes(h.Method)) || r.RequestURI != string(h.Fields.Bytes(h.Target)) {
 			t.Fatalf("net/http reads %s %s", r.Method, r.RequestURI)
 		}
-		if h.Body == Fixed && r.ContentLength != h.Length || h.Body == Chunked && r.ContentLength != -1 || h.Body == NoBody && r.ContentLength != 0 {
+		if h.Body == message.Fixed && r.ContentLength != h.Length || h.Body == message.Chunked && r.ContentLength != -1 || h.Body == message.NoBody && r.ContentLength != 0 {
 			t.Fatalf("net/http reads length %d, this %d/%d", r.ContentLength, h.Body, h.Length)
 		}
 		for k := range h.Fields.Len() {
@@ -370,8 +389,8 @@ func FuzzParseResponse(f *testing.F) {
 	f.Add([]byte("HTTP/1.0 404\r\n\r\n"), 3)
 	f.Fuzz(func(t *testing.T, b []byte, i int) {
 		lim := Limits{Target: 200, Head: 1000, Fields: 20}
-		want := parseWhole(ParseResponse, b, &lim)
-		if got := parseCut(ParseResponse, b, &lim, abs(i)%(len(b)+1)); got != want {
+		want := parseWhole(parseResponse, b, &lim)
+		if got := parseCut(parseResponse, b, &lim, abs(i)%(len(b)+1)); got != want {
 			t.Fatalf("cut at %d:\n%s\nwhole:\n%s", i, got, want)
 		}
 	})
@@ -385,12 +404,12 @@ func BenchmarkParseRequest(b *testing.B) {
 	} {
 		b.Run(bm.name, func(b *testing.B) {
 			in := []byte(bm.in)
-			var h Head
+			var h parsed
 			b.SetBytes(int64(len(in)))
 			b.ReportAllocs()
 			for b.Loop() {
 				h.Reset()
-				if n, err := ParseRequest(&h, in, &defaults); n != len(in) {
+				if n, err := parseRequest(&h, in, &defaults); n != len(in) {
 					b.Fatal(n, err)
 				}
 			}
@@ -403,13 +422,13 @@ func BenchmarkParseRequestsInTurn(b *testing.B) {
 	turned := strings.SplitAfter(browser, "\r\n")
 	slices.Reverse(turned[1 : len(turned)-2])
 	heads := [][]byte{[]byte(browser), []byte(strings.Join(turned, ""))}
-	var h Head
+	var h parsed
 	b.SetBytes(int64(len(browser)))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		h.Reset()
 		in := heads[i%2]
-		if n, err := ParseRequest(&h, in, &defaults); n != len(in) {
+		if n, err := parseRequest(&h, in, &defaults); n != len(in) {
 			b.Fatal(n, err)
 		}
 	}
@@ -419,49 +438,35 @@ func TestLinesAreAsReceived(t *testing.T) {
 	const lines = "host: a\r\nX:  y \r\n\r\n"
 	for _, first := range []string{"GET / HTTP/1.1\r\n", "\r\nGET / HTTP/1.0\r\n"} {
 		in := []byte(first + lines + "body")
-		var h Head
+		var h parsed
 		for end := range len(first) + len(lines) {
-			if n, err := ParseRequest(&h, in[:end], &defaults); n > 0 || err != nil || h.Parsed() {
-				t.Fatalf("%d bytes: %d, %v, parsed %v", end, n, err, h.Parsed())
+			if n, err := parseRequest(&h, in[:end], &defaults); n > 0 || err != nil || h.Received {
+				t.Fatalf("%d bytes: %d, %v, parsed %v", end, n, err, h.Received)
 			}
 		}
-		n, err := ParseRequest(&h, in, &defaults)
-		if got := string(h.Fields.Bytes(h.Lines)); err != nil || !h.Parsed() || got != lines {
-			t.Errorf("%v, parsed %v, %q", err, h.Parsed(), got)
+		n, err := parseRequest(&h, in, &defaults)
+		if got := string(h.Fields.Bytes(h.Lines)); err != nil || !h.Received || got != lines {
+			t.Errorf("%v, parsed %v, %q", err, h.Received, got)
 		}
 		if h.Fields.Size() != n {
 			t.Errorf("the list refers to %d bytes, the head has %d", h.Fields.Size(), n)
 		}
-		if h.Reset(); h.Parsed() {
+		if h.Reset(); h.Received {
 			t.Error("parsed after Reset")
 		}
 	}
 }
 
 func TestExpectIsAList(t *testing.T) {
-	for value, want := range map[string]Flags{
-		"": 0, ",": 0, "100-continue": ExpectContinue, "100-Continue , 100-continue": ExpectContinue, ", 100-continue,": ExpectContinue,
-		"x": ExpectOther, "100-continue, x": ExpectContinue | ExpectOther, "x 100-continue": ExpectOther, `"100-continue"`: ExpectOther,
-		"100-continue-x": ExpectOther, "100-continue;a": ExpectOther,
+	for value, want := range map[string]message.Flags{
+		"": 0, ",": 0, "100-continue": message.ExpectContinue, "100-Continue , 100-continue": message.ExpectContinue, ", 100-continue,": message.ExpectContinue,
+		"x": message.ExpectOther, "100-continue, x": message.ExpectContinue | message.ExpectOther, "x 100-continue": message.ExpectOther, `"100-continue"`: message.ExpectOther,
+		"100-continue-x": message.ExpectOther, "100-continue;a": message.ExpectOther,
 	} {
-		var h Head
+		var h parsed
 		in := "GET / HTTP/1.1\r\nHost: a\r\nExpect: " + value + "\r\n\r\n"
-		if n, err := ParseRequest(&h, []byte(in), &defaults); n != len(in) || h.Flags&^LongConnection != want {
-			t.Errorf("%q: %v, flags %b, want %b", value, err, h.Flags&^LongConnection, want)
+		if n, err := parseRequest(&h, []byte(in), &defaults); n != len(in) || h.Flags&^message.LongConnection != want {
+			t.Errorf("%q: %v, flags %b, want %b", value, err, h.Flags&^message.LongConnection, want)
 		}
-	}
-}
-
-func TestNoteFlags(t *testing.T) {
-	var h Head
-	h.Flags = LongConnection | ConnectionClose
-	for _, f := range [][2]string{
-		{"Connection", "Upgrade"}, {"X", "close"}, {"Connection", "a, keep-alive"}, {"Expect", "100-Continue"},
-	} {
-		field.Add(&h.Fields, field.Lookup(f[0]), f[0], f[1])
-	}
-	h.NoteFlags()
-	if want := LongConnection | ConnectionUpgrade | ConnectionKeepAlive | ExpectContinue; h.Flags != want {
-		t.Errorf("%b, want %b", h.Flags, want)
 	}
 }

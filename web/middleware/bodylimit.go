@@ -15,9 +15,9 @@ import (
 // chunked body while the handler reads them. Once the body exceeds the limit, Read returns gallop.ErrBodyTooLarge. A response
 // with status 413 then replaces the handler's response, unless the response is already being sent.
 //
-// If the server does not stream request bodies, it reads the body before any handler runs. In that case, only
-// Server.MaxRequestBodySize limits how much the server reads, and BodyLimit checks the size afterwards. BodyLimit counts the
-// bytes before decompression. Decompression has limits of its own.
+// If the server does not stream request bodies, it reads the body before any handler runs. Without streaming, only
+// Server.MaxRequestBodySize limits how much the server reads. BodyLimit then checks the size of the body that the server
+// has read. BodyLimit counts the bytes before decompression. Server.MaxRequestBodySize limits the decompressed size.
 //
 // The zero value allows 1 MiB.
 type BodyLimit struct {
@@ -33,8 +33,8 @@ func (o BodyLimit) size() int64 {
 	return max(o.Size, 0)
 }
 
-// CheckApp returns an error if the App's server already refuses bodies of Size bytes, so that BodyLimit would have no effect.
-// Use, Group and Host call CheckApp.
+// CheckApp returns an error if the App's server already refuses bodies of Size bytes. BodyLimit would have no effect on
+// that App. Use, Group and Host call CheckApp.
 func (o BodyLimit) CheckApp(app *web.App) error {
 	if limit := int64(app.BodyLimit()); limit > 0 && o.size() > limit {
 		return fmt.Errorf("a Size of %d bytes is over the %d bytes of the server's MaxRequestBodySize: raise that to Size, or lower Size", o.size(), limit)
@@ -43,8 +43,9 @@ func (o BodyLimit) CheckApp(app *web.App) error {
 }
 
 // Handler returns the middleware. If a body is too large, the middleware returns a web.Error with status 413 whose cause is
-// gallop.ErrBodyTooLarge. If you pass the middleware to a route as a handler, CheckApp is not called at registration. For this
-// reason, the middleware also calls CheckApp for each request. If CheckApp returns an error, the middleware returns that error.
+// gallop.ErrBodyTooLarge. If you pass the middleware to a route as a handler, CheckApp is not called at registration. The
+// middleware also calls CheckApp for each request, in case CheckApp was not called at registration. If CheckApp returns an
+// error, the middleware returns that error.
 func (o BodyLimit) Handler() web.Handler {
 	size := o.size()
 	return func(c *web.Ctx) error {

@@ -16,8 +16,8 @@ import (
 //
 // The zero value uses the default levels, which need little CPU time.
 type Compress struct {
-	// Level is the gzip level, 1 to 9. For zstd, Compress uses the level that needs about as much CPU time as gzip with this
-	// level. Zero means gallop.CompressDefaultCompression.
+	// Level is the gzip level, 1 to 9. For zstd, Compress uses a level that needs about as much CPU time as the gzip level.
+	// Zero means gallop.CompressDefaultCompression.
 	Level int
 
 	// Brotli is the br level, 1 to 11. Zero means gallop.CompressBrotliDefaultCompression.

@@ -12,20 +12,20 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// CORS lets pages from other origins read responses. It implements the CORS protocol of the Fetch standard. It responds to
-// preflight requests itself. If you add CORS to an App, it applies to all requests, including requests that match no route or
-// that the server refuses. If you add CORS to a group, it applies to the routes of the group and to the preflight requests for
-// these routes.
+// CORS lets pages from other origins read responses. CORS implements the CORS protocol of the Fetch standard. CORS responds
+// to preflight requests itself. If you add CORS to an App, it applies to all requests, even requests that match no route or
+// are refused. If you add CORS to a group, it applies to the group's routes and to preflight requests for the routes.
 //
-// CORS does not block requests from other origins. It only controls whether pages from other origins may read the responses.
+// CORS does not block requests from other origins. CORS only controls whether pages from other origins may read the
+// responses.
 //
 // The zero value lets pages from any origin read responses to requests without credentials. The zero value suits a public API.
-// It is unsafe for a server that only its network protects, for example a server in an internal network without logins.
+// Do not use the zero value on an internal server without logins, because public websites could then read its responses.
 type CORS struct {
 	// Origins lists the origins whose pages may read responses. An entry is an origin such as "https://example.com", or
 	// "https://*.example.com" for all subdomains. Add the port unless it is the default port of the scheme. "*" allows every
-	// origin. If neither Origins nor Allow is set, every origin is allowed, too. Handler panics on "null", because any page can
-	// send that origin.
+	// origin. If neither Origins nor Allow is set, every origin is allowed. Handler panics on "null", because any page can send
+	// that origin.
 	Origins []string
 
 	// Allow reports whether pages from an origin that is not in Origins may read responses. If Origins is empty, CORS calls Allow
@@ -53,8 +53,8 @@ type CORS struct {
 	PrivateNetwork bool
 }
 
-// Handler returns the middleware. Handler panics if Credentials is set and every origin is allowed. It also panics if an entry
-// of Origins is not a valid origin.
+// Handler returns the middleware. Handler panics if Credentials is set and every origin is allowed. The method also panics if
+// an entry of Origins is not a valid origin.
 func (o CORS) Handler() web.Handler {
 	h := &cors{CORS: o, methods: strings.Join(o.Methods, ", "), headers: strings.Join(o.Headers, ", "), expose: strings.Join(o.Expose, ", ")}
 	if o.Methods == nil {

@@ -7,7 +7,7 @@
 // # Using middleware
 //
 // Each struct is a web.Middleware. web.Router.Use calls the method Handler of the struct. Handler reads the struct once and
-// returns a handler that is safe for concurrent use. To add middleware to a single route, call Handler yourself. The method
+// returns a handler that is safe for concurrent use. To add middleware to a single route, call Handler yourself. Handler
 // panics if the settings contradict each other.
 //
 // Middleware on an App also runs for requests that match no route. Middleware on a group runs only for requests that match
@@ -21,7 +21,7 @@
 // # Health checks and stores
 //
 // [Health] provides handlers for liveness and readiness checks. [Store] is an interface for sessions and other data with a
-// limited lifetime, and [MemoryStore] implements it in memory.
+// limited lifetime. [MemoryStore] is a Store in memory.
 package middleware
 
 // Source files:

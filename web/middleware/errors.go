@@ -28,8 +28,7 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns context.DeadlineExceeded and Err.
 func (e *TimeoutError) Unwrap() []error { return []error{context.DeadlineExceeded, e.Err} }
 
-// Timeout always returns true. Code that checks for timeouts with the method Timeout of net.Error therefore recognizes a
-// TimeoutError.
+// Timeout always returns true. Code that calls the method Timeout of net.Error therefore recognizes a TimeoutError.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // ErrValueTooLarge is returned by a Store for a value that is too large to keep.

@@ -25,7 +25,7 @@ import (
 // Shutdown is called.
 type Health struct {
 	// Checks maps names to checks. A check returns an error if something that the application needs is unavailable. Each request to
-	// Ready runs all checks concurrently. The context that the checks get has no values of the request, because a check can run
+	// Ready runs all checks concurrently. A check cannot read values of the request from its context, because the check can run
 	// longer than the request.
 	Checks map[string]func(ctx context.Context) error
 
@@ -36,8 +36,8 @@ type Health struct {
 	draining atomic.Bool
 }
 
-// Live always responds with 200. It runs no checks. If Live failed, an orchestrator would restart the process, and a restart
-// would not repair a database. Live is a web.Handler.
+// Live always responds with 200. The method runs no checks. If Live failed, an orchestrator would restart the process,
+// which does not repair a broken database. Live is a web.Handler.
 func (h *Health) Live(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	return c.SendString("ok")
@@ -109,7 +109,8 @@ func guarded(ctx context.Context, check func(context.Context) error) (err error)
 // Drain makes Ready respond with 503 from now on, so that load balancers send requests to other servers.
 func (h *Health) Drain() { h.draining.Store(true) }
 
-// Shutdown calls Drain and then app.Shutdown. Set Server.LameDuck to the time in which load balancers notice that Ready fails.
+// Shutdown calls Drain and then app.Shutdown. Set Server.LameDuck to the time that load balancers need to notice that
+// Ready fails.
 func (h *Health) Shutdown(ctx context.Context, app *web.App) error {
 	h.Drain()
 	return app.Shutdown(ctx)

@@ -9,17 +9,16 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Logger logs each request after its response has been written. Logger also logs requests to which the error handler
-// responds, and requests to which the server responds after a panic. A streamed response is logged when the stream ends. A
-// hijacked connection is logged when it is handed over.
+// Logger logs each request after its response has been written. Logger also logs requests whose handlers return an error
+// or panic. A streamed response is logged when the stream ends. A hijacked connection is logged when it is handed over.
 //
-// If Recover or the server has already logged the text of an error, Logger's line does not include the text. If you add
-// Logger to the App, it also logs requests that the server refuses.
+// If Recover or the server has already logged an error, Logger's line omits the text of the error. If you add Logger to
+// the App, it also logs requests that the server refuses.
 //
 // The level is Error for status 500 and above, and Info for all other statuses. The attributes are method, path, status and
-// duration. If their values are known, Logger adds the attributes client (Ctx.IP), route, id, bytes (the size of the body)
-// and error. The query is not logged, because it may contain secrets. The path is logged as the client sent it, so use a
-// slog.Handler that escapes its output, such as those of log/slog.
+// duration. Logger also adds the attributes client (Ctx.IP), route, id, bytes (the size of the body) and error if they are
+// known. The query is not logged, because it may contain secrets. Logger logs the path as the client sent it. Use a
+// slog.Handler that escapes its output, such as slog.TextHandler or slog.JSONHandler.
 //
 // The zero value logs to slog.Default.
 type Logger struct {

@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// MemoryStore is a Store in the memory of one process. It is also an Adder, a Swapper, a Counter, a Toucher and a Taker.
+// MemoryStore is a Store in the memory of one process. A MemoryStore also implements Adder, Swapper, Counter, Toucher
+// and Taker.
 //
 // MaxBytes limits the size of a MemoryStore. If there is no room for a new value, the store drops the least recently used values. A
-// store of 1 MiB or more has 64 parts, and the hash of a key determines the part that holds the key. Each part has a lock of its
-// own, and drops its own least recently used values. The store has no background goroutine. An expired value takes up memory until
-// a call reads it or the store drops it.
+// store of 1 MiB or more consists of 64 shards. The hash of a key selects the shard. Each shard has its own lock, and drops its own
+// least recently used values. The store has no background goroutine. An expired value takes up memory until a call reads it or the
+// store drops it.
 //
 // If the store drops a counter, a bucket or a key claimed with Add, the next call treats the key as missing. A client that can add
-// many values to a store can therefore make the store drop other values. Use a separate MemoryStore for counters and buckets that
-// protect the program.
+// many values to a store can therefore make the store drop other values. Keep counters and buckets for rate limits in a separate
+// MemoryStore.
 //
 // The zero value is ready to use. A MemoryStore may be used concurrently. Do not copy a MemoryStore.
 type MemoryStore struct {

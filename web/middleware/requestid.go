@@ -10,8 +10,8 @@ import (
 // in a response header, and Logger logs the ID.
 //
 // The zero value accepts an ID from the client if it consists of 1 to 128 letters, digits and characters from "-_.=+/:@".
-// Any other request gets a new ID. IDs in this format are safe to log and to pass on to other servers. An ID is not always
-// unique, because a client can send the same ID twice.
+// A request without such an ID gets a new ID. An accepted ID is safe to log and to pass on to other servers. An ID is not
+// always unique, because a client can send the same ID twice.
 type RequestID struct {
 	// Header is the name of the header that carries the ID in requests and responses. The default is X-Request-Id.
 	Header string
@@ -19,7 +19,8 @@ type RequestID struct {
 	// IgnoreClient makes RequestID ignore the client's ID and give each request a new ID.
 	IgnoreClient bool
 
-	// New returns a new ID. It may be called concurrently. The default is rand.Text, whose results have 130 random bits.
+	// New returns a new ID. New may be called concurrently. The default is rand.Text, whose results have 130 random
+	// bits.
 	New func() string
 }
 

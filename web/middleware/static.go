@@ -12,11 +12,12 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Static serves the files of a directory or of an fs.FS, using gallop.FS. It supports conditional requests and ranges (RFC 9110
-// §13, §14), and never serves a file outside the directory, even through a symbolic link.
+// Static serves the files of a directory or of an fs.FS, using gallop.FS. Static supports conditional requests and ranges (RFC
+// 9110 §13, §14). Static never serves a file outside the directory, even through a symbolic link.
 //
-// Static serves each file in the content coding that the client prefers. If a file with the suffix ".gz", ".br" or ".zst" exists
-// and is not older than the original, Static sends this compressed file. If not, Static compresses the original in memory.
+// Static serves each file in the content coding that the client prefers. Static sends a compressed copy of a file, such as
+// app.js.gz, unless the copy is older than the original. The suffix of a copy is ".gz", ".br" or ".zst". If a file has no such
+// copy, Static compresses the file in memory.
 //
 // Dotfiles are hidden, except .well-known (RFC 8615). For a directory, Static serves its index.html; a directory without an
 // index.html counts as missing.
@@ -46,7 +47,7 @@ type Static struct {
 }
 
 // Endpoint returns a handler that serves files from a route. If the pattern of the route ends in a parameter, the parameter's value
-// names the file. If not, the path of the request names the file:
+// names the file. In all other patterns, the path of the request names the file:
 //
 //	app.Get("/assets/{file...}", middleware.Static{Root: "assets"}.Endpoint())
 //
@@ -61,13 +62,14 @@ func (s Static) Endpoint() web.Handler {
 	}
 }
 
-// Handler returns middleware that serves the file that the whole path of the request names. The middleware passes a request on to
-// the next handler if the file does not exist or if the method is neither GET nor HEAD. Add the middleware with NotFound, so that
-// it runs only if no route matches:
+// Handler returns middleware that serves files. The whole path of the request names the file. If the file does not exist, the
+// middleware passes the request on to the next handler. The middleware also passes on requests with methods other than GET and
+// HEAD. Add the middleware with NotFound, so that it runs only if no route matches:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
-// If you add the middleware with Use, it looks for a file on each request, and a file takes precedence over a route.
+// If you add the middleware with Use, files take precedence over routes. The middleware then looks for a file on each
+// request.
 func (s Static) Handler() web.Handler {
 	files := s.files()
 	return func(c *web.Ctx) error {

@@ -12,10 +12,10 @@ import (
 //
 // Get, Set and Delete are enough for a simple store. Some middleware also needs to read, change and write back a value in one
 // atomic step. If two requests read the same value and both write a changed value, the first change is lost. A Store that supports
-// atomic steps implements some of the small interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. When middleware is set
-// up, it checks whether its Store implements the interfaces that it needs.
+// atomic steps implements some of the small interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. Middleware checks at
+// setup whether its Store implements the interfaces that the middleware needs.
 //
-// The following rules apply to all methods of Store and of the small interfaces. Package storetest checks them:
+// The following rules apply to all methods of Store and of the small interfaces. Package storetest checks these rules:
 //
 //   - Any number of goroutines may call the methods at once, and each call is atomic.
 //   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash keys that can be longer.
@@ -25,7 +25,7 @@ import (
 //     is 0, the value does not expire. A negative ttl, for example the result of time.Until for a time in the past, is an error.
 //   - A key whose value has expired counts as missing. A Store of limited size may also drop values that have not expired.
 //   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, the
-//     method also returns an error. In that case, the caller cannot know whether the Store has made the change.
+//     method also returns an error. If ctx was done during a wait, the caller cannot know whether the Store has made the change.
 //   - A Store returns an error if it cannot tell whether a key exists. A Store never reports a failure as a missing key.
 type Store interface {
 	// Get returns the value of a key. found is false if the key is missing.
@@ -35,7 +35,7 @@ type Store interface {
 	// error is ErrValueTooLarge.
 	Set(ctx context.Context, key string, value []byte, ttl time.Duration) error
 
-	// Delete removes a key. It does nothing if the key is missing.
+	// Delete removes a key. Delete does nothing if the key is missing.
 	Delete(ctx context.Context, key string) error
 }
 
@@ -43,8 +43,8 @@ type Store interface {
 type Adder interface {
 	Store
 
-	// Add stores a value under a key if the key is missing, and then returns added == true. If the key exists, Add changes nothing and
-	// returns the stored value as existing.
+	// Add stores a value under a key if the key is missing, and then returns added == true. If the key exists, Add changes nothing
+	// and returns the existing value.
 	Add(ctx context.Context, key string, value []byte, ttl time.Duration) (existing []byte, added bool, err error)
 }
 
@@ -53,28 +53,29 @@ type Adder interface {
 type Swapper interface {
 	Store
 
-	// CompareAndSwap replaces the value of a key with replacement if the current value equals old. It also sets a new ttl. If the key
-	// is missing or has another value, swapped is false and nothing changes.
+	// CompareAndSwap replaces the value of a key if the current value equals the argument old. CompareAndSwap also sets a new
+	// ttl. If the key is missing or has another value, swapped is false and nothing changes.
 	CompareAndSwap(ctx context.Context, key string, old, replacement []byte, ttl time.Duration) (swapped bool, err error)
 
-	// CompareAndDelete removes a key if its value equals old. If the key is missing or has another value, deleted is false.
+	// CompareAndDelete removes a key if its value equals the argument old. If the key is missing or has another value,
+	// deleted is false.
 	CompareAndDelete(ctx context.Context, key string, old []byte) (deleted bool, err error)
 }
 
 // Counter is a Store with counters. The value of a counter is the text of a decimal number in the range of int64, such as "-7". Get
-// returns this text, and Set can store such a text.
+// returns the text of the number, and Set can store the text of a number.
 type Counter interface {
 	Store
 
 	// Incr adds n, which may be negative or 0, to the number stored under a key and returns the sum. A missing key counts as 0 and is
 	// created with the given ttl. If the key exists, Incr ignores ttl and does not change the expiry.
 	//
-	// left is the time until the counter expires, rounded up, or 0 if it does not expire. If the value is not a number, or the sum is
-	// not in the range of int64, Incr returns an error and changes nothing.
+	// The result left is the time until the counter expires, rounded up, or 0 if the counter does not expire. If the value is not a
+	// number or the sum overflows int64, Incr returns an error and changes nothing.
 	Incr(ctx context.Context, key string, n int64, ttl time.Duration) (value int64, left time.Duration, err error)
 }
 
-// Toucher is a Store that can extend the lifetime of a value without writing the value again, for example for a session in use.
+// Toucher is a Store that can extend the lifetime of a value, such as a session, without writing the value again.
 type Toucher interface {
 	Store
 

@@ -12,43 +12,43 @@ import (
 type Taker interface {
 	Store
 
-	// Take removes cost tokens from each bucket and returns taken == true. If any bucket has fewer than cost tokens, Take takes no
-	// tokens from any bucket and returns false. In both cases, Take sets Left, RetryAfter and ResetAfter in each element of buckets.
-	// If Take returns an error, these fields have no meaning.
+	// Take removes tokens from each bucket and returns taken == true. The argument cost is the number of tokens to remove. If any
+	// bucket has too few tokens, Take removes no tokens and returns taken == false. Each call sets the fields Left, RetryAfter
+	// and ResetAfter of every Bucket in the slice. If Take returns an error, Left, RetryAfter and ResetAfter have no meaning.
 	//
-	// If cost is 0, Take only reads the state, and taken is true. A negative cost gives tokens back, but a bucket never has more than
-	// Burst tokens. No two buckets may have the same key.
+	// If the argument cost is 0, Take only reads the buckets and returns taken == true. If the argument cost is negative, Take
+	// adds tokens to each bucket, up to Burst. No two buckets may have the same key.
 	//
-	// Take uses the clock of the Store, so that all processes that share the Store use the same time. Rounding never gives a client
-	// more tokens than Limit allows. Take does not keep the slice buckets.
+	// Take uses the clock of the Store, so all processes that share the Store use the same time. Rounding never gives a client more
+	// tokens than Limit allows. Take does not keep the slice of buckets.
 	Take(ctx context.Context, cost int64, buckets []Bucket) (taken bool, err error)
 }
 
-// Bucket is a token bucket in a call of [Taker.Take]. The caller sets Key, Limit, Window and Burst, and Take sets Left, RetryAfter
-// and ResetAfter. For each bucket, the Store keeps only the key and the time when the bucket will be full again. You may therefore
-// change Limit, Window and Burst from one call to the next. A full bucket takes up no memory.
+// Bucket describes a token bucket for [Taker.Take]. The caller sets Key, Limit, Window and Burst. Take sets Left, RetryAfter and
+// ResetAfter. For each bucket, the Store keeps only the key and the time when the bucket will be full again. You may change
+// Limit, Window and Burst from one call to the next. A full bucket takes up no memory.
 type Bucket struct {
 	// Key is the name of the bucket in the Store, such as "login:203.0.113.7".
 	Key string
 
-	// Limit is how many tokens the Store adds in each Window. It must be positive.
+	// Limit is how many tokens the Store adds in each Window. Limit must be positive.
 	Limit int64
 
-	// Window is the time in which the Store adds Limit tokens. It must be positive. MemoryStore rounds Window/Limit up to whole
-	// nanoseconds.
+	// Window is the time in which the Store adds Limit tokens. Window must be positive. MemoryStore rounds Window/Limit up to
+	// whole nanoseconds.
 	Window time.Duration
 
-	// Burst is how many tokens the bucket holds when it is full. Zero means Limit. A negative value is an error. An empty bucket must
-	// be full again within 73 years.
+	// Burst is how many tokens the bucket holds when it is full. Zero means Limit. A negative value is an error. Take returns an
+	// error if an empty bucket would need more than 73 years to become full.
 	Burst int64
 
 	// Left is how many whole tokens the bucket has after Take.
 	Left int64
 
-	// RetryAfter is the time from the call of Take until this bucket has enough tokens for the cost, rounded up. It is 0 if the bucket had enough
-	// tokens, and negative if cost is higher than Burst.
+	// RetryAfter is how long the caller must wait until the bucket has enough tokens, rounded up. RetryAfter is 0 if the bucket
+	// had enough tokens. RetryAfter is negative if even a full bucket would have too few tokens.
 	RetryAfter time.Duration
 
-	// ResetAfter is the time from the call of Take until the bucket is full, rounded up.
+	// ResetAfter is the time until the bucket is full, rounded up.
 	ResetAfter time.Duration
 }

@@ -9,13 +9,12 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Timeout sets a deadline on Ctx.Context and on the Ctx itself. Pass one of these contexts to database calls and to requests
-// to other servers, so that these calls fail when the deadline passes. If the handler then returns the error of such a call,
-// the response is a 503.
+// Timeout sets a deadline on Ctx.Context and on the Ctx itself. Database calls and HTTP requests that use either context
+// fail when the deadline passes. If the handler returns a timeout error after the deadline, the response is a 503.
 //
 // Timeout does not interrupt a handler. If a handler ignores the context, Timeout waits until the handler returns, and the
 // server sends the response of the handler. Timeout therefore never leaves a handler running after its request has ended.
-// gallop.TimeoutHandler responds with 408 as soon as the time limit has passed, while the handler continues to run on
+// gallop.TimeoutHandler, however, responds with 408 as soon as the time limit has passed. The handler continues to run on
 // another goroutine. Use gallop.TimeoutHandler for handlers that cannot watch a context.
 //
 // The zero value allows 30 seconds.

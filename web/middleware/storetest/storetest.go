@@ -24,11 +24,12 @@ import (
 	"github.com/gallop-http/gallop/web/middleware"
 )
 
-// Run tests the Store that open returns. It also tests each of the interfaces Adder, Swapper, Counter, Toucher and Taker that
-// the Store implements, and skips the interfaces that the Store does not implement.
+// Run tests the Store that the function open returns. If the Store implements Adder, Swapper, Counter, Toucher or Taker, Run
+// tests these interfaces, too.
 //
-// Each test calls open once and uses keys that no other test uses, apart from the empty key. open may therefore return the same
-// Store each time, and the Store may hold other values. The Store has to have room for a few hundred values of up to 64 KiB.
+// Each test calls the function open once. The function may return the same Store each time, because each test uses its own
+// keys. The exception is the empty key, which several tests use. The Store may hold other values. The Store needs room for
+// a few hundred values of up to 64 KiB.
 //
 // With the flag -short, fewer goroutines call the Store at once.
 func Run(t *testing.T, open func(t *testing.T) middleware.Store) {

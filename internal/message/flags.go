@@ -1,0 +1,52 @@
+package message
+
+import (
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// NoteFlags sets Flags again from the fields Connection and Expect. Call it after changing these fields.
+func (h *Head) NoteFlags() {
+	h.Flags &= LongConnection
+	for i := range h.Fields.Len() {
+		switch h.Fields.ID(i) {
+		case field.Connection:
+			h.NoteConnection(h.Fields.Value(i))
+		case field.Expect:
+			h.NoteExpect(h.Fields.Value(i))
+		}
+	}
+}
+
+// NoteExpect adds the meaning of an Expect line to Flags. Expect is a list (RFC 9110 §10.1.1), so several lines add up.
+func (h *Head) NoteExpect(value []byte) {
+	for len(value) > 0 {
+		var member []byte
+		member, value = ascii.Cut(value, ',')
+		if member = ascii.TrimOWS(member); ascii.EqualFold(member, "100-continue") {
+			h.Flags |= ExpectContinue
+		} else if len(member) > 0 {
+			h.Flags |= ExpectOther
+		}
+	}
+}
+
+// NoteConnection adds the meaning of a Connection line to Flags (RFC 9110 §7.6.1).
+func (h *Head) NoteConnection(value []byte) {
+	if string(value) == "keep-alive" {
+		h.Flags |= ConnectionKeepAlive
+		return
+	}
+	for len(value) > 0 {
+		var member []byte
+		member, value = ascii.Cut(value, ',')
+		switch member = ascii.TrimOWS(member); {
+		case ascii.EqualFold(member, "close"):
+			h.Flags |= ConnectionClose
+		case ascii.EqualFold(member, "keep-alive"):
+			h.Flags |= ConnectionKeepAlive
+		case ascii.EqualFold(member, "upgrade"):
+			h.Flags |= ConnectionUpgrade
+		}
+	}
+}
