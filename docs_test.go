@@ -216,6 +216,47 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
+// goFileName is a Go file that a page names in code, with or without its directory.
+var goFileName = regexp.MustCompile("`([a-zA-Z0-9_./-]+\\.go)`")
+
+// missingFiles returns the Go files that the page names and that are not in tree. A name without a directory may be
+// that of a file in any directory.
+func missingFiles(tree []string, page string) (missing []string) {
+	for _, m := range goFileName.FindAllStringSubmatch(page, -1) {
+		isThere := slices.ContainsFunc(tree, func(name string) bool {
+			return name == m[1] || strings.HasSuffix(name, "/"+m[1])
+		})
+		if !isThere {
+			missing = append(missing, m[1])
+		}
+	}
+	return missing
+}
+
+// Files that a page names exist.
+func TestDocsFiles(t *testing.T) {
+	var tree []string
+	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
+		tree = append(tree, filepath.ToSlash(name))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	design, err := filepath.Glob("docs/design/*.md")
+	if err != nil || len(design) == 0 {
+		t.Fatalf("%d design pages, %v", len(design), err)
+	}
+	for _, page := range append(append(docsPages(t), design...), "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md") {
+		for _, name := range missingFiles(tree, textOf(t, page)) {
+			t.Errorf("%s names %s, which does not exist", page, name)
+		}
+	}
+	if missing := missingFiles([]string{"a.go", "b/c.go"}, "`a.go`, `c.go`, `b/c.go`, `d.go`, `x/a.go`"); fmt.Sprint(missing) != "[d.go x/a.go]" {
+		t.Errorf("the test finds %q", missing)
+	}
+}
+
 // The tests would notice.
 func TestDocsNotice(t *testing.T) {
 	sources := []string{"package docs_test\n\nfunc Example() {\n\tif true {\n\t\ta()\n\n\t\tb()\n\t}\n}\n"}

@@ -307,15 +307,3 @@ func (u *URI) appendRequestURI(dst []byte) []byte {
 	}
 	return dst
 }
-
-// toASCII converts the host of u to ASCII.
-func (u *URI) toASCII() error {
-	if ascii.IsASCII(u.host) {
-		return nil
-	}
-	host, err := target.ASCIIHost(string(u.host))
-	if err == nil {
-		u.host = append(u.host[:0], host...)
-	}
-	return err
-}
