@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/testhook"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
@@ -353,7 +354,7 @@ func TestHostClientStrategy(t *testing.T) {
 // A client that has talked to very many hosts has nothing left of them.
 func TestClientForgetsHosts(t *testing.T) {
 	hosts := 100_000
-	if RaceEnabled {
+	if testhook.RaceEnabled {
 		hosts = 10_000
 	}
 	synctest.Test(t, func(t *testing.T) {

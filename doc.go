@@ -3,11 +3,9 @@
 //
 // Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
-//	byte_range.go                one range of bytes
 //	certificate.go               a self-signed certificate for tests
 //	compress.go                  coding and decoding bytes
 //	doc.go                       rooms and package documentation
-//	entity_tag.go                entity tags and their lists
 //	errors.go                    errors and the phases named
 //	limits.go                    limits, deadlines, buffers kept
 //	logger.go                    where log messages go
@@ -27,9 +25,6 @@
 //	body_read.go                 bodies from a bufio.Reader
 //	body_stream.go               bodies that are streams
 //	cookie.go                    a cookie with its attributes
-//	cookie_date.go               dates in Expires
-//	cookie_parse.go              parsing Set-Cookie
-//	cookie_request.go            parsing and writing Cookie
 //	header.go                    how headers are stored
 //	header_coding.go             codings that headers name
 //	header_cookies.go            Cookie and Set-Cookie headers
@@ -66,9 +61,6 @@
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.
 //
 //	cookiejar.go                 the jar and its methods
-//	cookiejar_match.go           which cookies match a request
-//	cookiejar_read.go            cookies a jar accepts
-//	cookiejar_store.go           how cookies are kept
 //
 // Room 5, client, holds the clients and how they make calls.
 //
@@ -134,6 +126,8 @@
 //	server_turnaway.go           refusing connections beyond limits
 //	server_wait_other.go         waiting for input with buffers
 //	server_wait_unix.go          waiting for input without buffers
+//	testhook.go                  what tests reach
+//	testhook_linux.go            event loops of tests
 //	timeout.go                   handlers with a time limit
 //
 // Room 7, handlers, holds the handlers that come with the package: files and compression.
@@ -141,19 +135,9 @@
 //	compress_handler.go          a handler that compresses
 //	fs.go                        the file server and settings
 //	fs_coding.go                 compressed files
-//	fs_conditions.go             conditions of a request
 //	fs_content.go                serving any content
-//	fs_ctime_ctim.go             change times on most systems
-//	fs_ctime_ctimespec.go        change times on BSD
-//	fs_ctime_other.go            no change times
 //	fs_handler.go                from path to file
-//	fs_listing.go                lists of directories
-//	fs_path.go                   rewriting paths
-//	fs_ranges.go                 parts of a content
 //	fs_serve.go                  serving one file
-//	fs_tag.go                    a file's entity tag
-//	fs_types.go                  media types
-//	fs_windowsnames.go           names refused on Windows
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
 // but no other room may use it.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -34,10 +35,10 @@ var (
 var (
 	// ErrInvalidCookieValue is returned if a Set-Cookie value contains bytes that are forbidden in cookies, such as
 	// control characters.
-	ErrInvalidCookieValue = errors.New("gallop: invalid cookie value")
+	ErrInvalidCookieValue = cookie.ErrInvalid
 
 	// ErrNoCookies is returned for a Set-Cookie value that has neither a name nor a value.
-	ErrNoCookies = errors.New("gallop: no cookies found")
+	ErrNoCookies = cookie.ErrEmpty
 )
 
 // Errors of URI.
@@ -213,11 +214,6 @@ var (
 	// ErrNoMultipartForm is returned if the Content-Type of a request is not multipart/form-data with exactly one
 	// valid boundary.
 	ErrNoMultipartForm = errors.New("gallop: Content-Type is not multipart/form-data with a valid boundary")
-
-	errMultipartDelimiter = errors.New("gallop: multipart boundary is missing or not followed by a line end (RFC 2046 §5.1.1)")
-	errMultipartHeader    = errors.New("gallop: header of a part is malformed (RFC 2046 §5.1)")
-	errMultipartTooLarge  = errors.New("gallop: header of a part is too large")
-	errMultipartParts     = errors.New("gallop: too many parts")
 )
 
 // Errors of redirects.

@@ -8,6 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/files"
 	"github.com/gallop-http/gallop/internal/message"
 )
 
@@ -113,7 +114,7 @@ func (resp *Response) noteEncoded(c coding.Coding) {
 	resp.Header.SetContentEncoding(c.String())
 	resp.Header.Del(HeaderContentLength)
 	resp.Header.Del(HeaderAcceptRanges)
-	if tag := resp.Header.head.Fields.PeekID(field.ETag); len(tag) > 0 && tag[0] == '"' {
+	if tag := resp.Header.head.Fields.PeekID(field.ETag); files.IsStrong(tag) {
 		resp.Header.Set(HeaderETag, "W/"+string(tag))
 	}
 }
@@ -122,12 +123,12 @@ func (resp *Response) noteEncoded(c coding.Coding) {
 // strong tag would belong to another representation (RFC 9110 §15.4.5, RFC 9111 §4.3.4).
 func (resp *Response) weakenFor(h *RequestHeader) {
 	tag := resp.Header.Peek(HeaderETag)
-	if len(tag) == 0 || tag[0] != '"' {
+	if !files.IsStrong(tag) {
 		return
 	}
 	weak := "W/" + string(tag)
 	for _, line := range h.PeekAll(HeaderIfNoneMatch) {
-		if hasEntityTag(line, weak) {
+		if files.HasTag(line, weak) {
 			resp.Header.Set(HeaderETag, weak)
 			return
 		}

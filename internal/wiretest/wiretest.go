@@ -11,4 +11,7 @@
 //   - [CheckLeaks] finds goroutines and descriptors that a test leaves behind.
 //   - [Load] and [Play] run the cases in testdata/cases against any server that echoes.
 //   - [LoadClient] and [PlayClient] run the client cases against any client.
+//   - [ServerCases] and [ClientCases] return those cases to tests in any package of the module.
+//   - [Converse] sends bytes in parts and returns everything that the server sends, and [Transcript] makes that comparable.
+//   - [Long] says whether tests run in their long forms.
 package wiretest
