@@ -51,25 +51,25 @@ type serverConn struct {
 	queued   bool      // which was before the last one was answered
 
 	// These fields are copied from the request head before a handler can change it.
-	method message.Method
-	old    bool // HTTP/1.0: neither 1xx nor chunks
-	long   bool // the client allows for another request
+	method    message.Method
+	http10    bool // HTTP/1.0: neither 1xx nor chunks
+	keepAlive bool // the client allows for another request
 
 	host target.KnownHost
 
 	close       bool // no request after this one
 	unframed    bool // only the end of the connection ends the response, see beginUnframed
-	wantsGo     bool // the client waits for 100 before it sends the body
+	awaits100   bool // the client waits for 100 before it sends the body
 	maxBody     int64
 	readTimeout time.Duration // of this request
 	writeLimit  time.Duration // of this response
 
-	plain  bool // the last response was plain
-	shared bool // others were handed something that points here, and may have kept it
-	taken  bool // the handler has the connection, see HijackConn
-	lent   bool // ServeConn was given the connection
+	plain    bool // the last response was plain
+	shared   bool // others were handed something that points here, and may have kept it
+	hijacked bool // the handler has the connection, see HijackConn
+	lent     bool // ServeConn was given the connection
 
-	clock clock.Watch // for look
+	clock clock.Watch // for readClock
 }
 
 // connPhase is what Shutdown has to know of a connection.
@@ -103,7 +103,7 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 	c.lent = of == nil
 	id = s.connIDs.Add(1)
 	c.srv, c.set, c.nc, c.id = s, &s.set, nc, id
-	c.look()
+	c.readClock()
 	c.since = c.now
 	c.writeLimit = c.set.write
 	c.input.init(c)
@@ -128,7 +128,7 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 	defer func() {
 		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
 		defer func() {
-			if !hijacked && !c.taken {
+			if !hijacked && !c.hijacked {
 				c.entry.state.Store(phaseClosing)
 				c.closing().Close()
 				c.report(StateClosed)
@@ -149,7 +149,7 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 		ended = true
 		return id, err
 	}
-	if hijacked = true; !c.taken {
+	if hijacked = true; !c.hijacked {
 		c.startHijack(hijack)
 	}
 	return id, nil
@@ -189,7 +189,7 @@ func (c *serverConn) serve() (*hijack, error) {
 		if err == nil {
 			err = c.answerRequest()
 		}
-		if c.taken {
+		if c.hijacked {
 			return &hijack{}, nil
 		}
 		if err != nil {
@@ -220,8 +220,8 @@ func (c *serverConn) serve() (*hijack, error) {
 
 // readRequest reads a request as far as it has to be there before the handler is called.
 func (c *serverConn) readRequest() error {
-	if c.loop.taken {
-		c.loop.taken = false
+	if c.loop.pending {
+		c.loop.pending = false
 		return nil
 	}
 	if err := c.readHead(); err != nil {
@@ -231,7 +231,7 @@ func (c *serverConn) readRequest() error {
 		return err
 	}
 	if c.loop.conn != nil && !c.mayRunHere() {
-		c.loop.taken = true
+		c.loop.pending = true
 		return errMove
 	}
 	return nil
@@ -288,14 +288,14 @@ func (c *serverConn) readRestOfHead(parser *http1.Parser) (n int, err error) {
 	return n, err
 }
 
-// look sets now.
-func (c *serverConn) look() { c.now = c.clock.Now() }
+// readClock sets now.
+func (c *serverConn) readClock() { c.now = c.clock.Now() }
 
 // startClock makes the time in which the server could not look at the request not count.
 func (c *serverConn) startClock() {
 	if c.queued {
 		c.queued = false
-		c.look()
+		c.readClock()
 		c.began = c.now
 	}
 }
@@ -312,7 +312,7 @@ func (c *serverConn) headBegan() time.Time {
 
 // waitIdle waits for the first byte of a request, if none is there.
 func (c *serverConn) waitIdle() error {
-	if c.loop.taken { // one was read before the connection was moved here
+	if c.loop.pending { // one was read before the connection was moved here
 		return nil
 	}
 	if c.loop.started {
@@ -422,7 +422,7 @@ func (c *serverConn) answerRequest() error {
 		c.plain = true
 		return c.respondPlain()
 	}
-	if c.taken {
+	if c.hijacked {
 		return nil
 	}
 	c.resetDeadlines()
@@ -439,7 +439,7 @@ func (c *serverConn) answerRequest() error {
 
 // noteHead keeps what frames the response.
 func (c *serverConn) noteHead(head *message.Head) {
-	c.method, c.old, c.long = head.MethodID, head.Minor == 0, head.Flags&message.LongConnection != 0
+	c.method, c.http10, c.keepAlive = head.MethodID, head.Minor == 0, head.Flags&message.LongConnection != 0
 }
 
 // configure applies what HeaderReceived said.
@@ -524,7 +524,7 @@ func (c *serverConn) recycle() {
 		c.ctx.conn = nil
 		c.ctx = nil
 	}
-	c.wantsGo = false
+	c.awaits100 = false
 }
 
 // release gives back what the connection holds.
@@ -541,7 +541,7 @@ func (c *serverConn) release() {
 		}
 		c.dropCtx()
 	}
-	if !c.taken {
+	if !c.hijacked {
 		c.output.flush() // answers to requests before the one that has ended the connection
 	}
 	c.input.release()

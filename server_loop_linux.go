@@ -115,7 +115,7 @@ type loopSeat struct {
 	looked  bool      // the clock was looked at when it came
 	ended   time.Time // when a handler off the loop returned, if that is known
 	started bool      // the first bytes of a request were read before it began to serve
-	taken   bool      // a request waits for its handler
+	pending bool      // a request waits for its handler
 	moved   bool      // and did so until a worker off the loops had time
 	place   *atomic.Uint32
 	what    uint32 // place's index
@@ -367,7 +367,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 		if v := recover(); v != nil { // in a hook: handlers are looked after
 			s.log.panicked(lc.RemoteAddr(), lc.id, "panic ends a connection", v)
 		}
-		s.alight(w, c, lc, false, c.taken)
+		s.alight(w, c, lc, false, c.hijacked)
 	}()
 	if isNew {
 		c.report(StateNew)
@@ -406,7 +406,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 		settled = true
 		if hijack != nil {
 			s.alight(w, c, lc, false, true)
-			if !c.taken {
+			if !c.hijacked {
 				c.startHijack(hijack)
 			}
 			return

@@ -15,9 +15,9 @@ type loopGroup struct{}
 type loopConn struct{}
 
 type loopSeat struct {
-	conn                             *loopConn
-	drained, partial, started, taken bool
-	ended                            time.Time
+	conn                               *loopConn
+	drained, partial, started, pending bool
+	ended                              time.Time
 }
 
 func (l *loopSeat) leads() bool { return false }

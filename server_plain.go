@@ -26,7 +26,7 @@ func (c *serverConn) isPlain() bool {
 	ctx, b := c.ctx, &c.body
 	resp := &ctx.Response
 	h := &resp.Header
-	return c.set.plain && c.writeLimit == 0 && c.long && !c.old && !c.close && !c.wantsGo && !c.taken &&
+	return c.set.plain && c.writeLimit == 0 && c.keepAlive && !c.http10 && !c.close && !c.awaits100 && !c.hijacked &&
 		c.method != message.HeadMethod && c.method != message.Connect &&
 		(h.head.Status == 0 || h.head.Status == StatusOK) && h.head.Reason.Len == 0 && h.head.Body == message.NoBody &&
 		h.flags&(plainFields|protocolSet|noDefaultContentType|noDefaultDate|announced) == 0 && h.head.Fields.HasNone(notPlain) &&
