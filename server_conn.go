@@ -466,9 +466,11 @@ func (c *serverConn) answerRequest() next {
 		}
 		return c.endedBy(c.respond())
 	}
-	if !panicked && c.isPlain() {
-		c.plain = true
-		return c.endedBy(c.respondPlain())
+	if !panicked {
+		if c.isPlain() {
+			c.plain = true
+			return c.endedBy(c.respondPlain())
+		}
 	}
 	if c.hijacked {
 		return nextHijacked
