@@ -207,7 +207,7 @@ func (s *Server) retire(c *serverConn, ended bool) {
 	}
 }
 
-func (c *serverConn) report(state ConnState) {
+func (c *connection) report(state ConnState) {
 	if c.srv.ConnState != nil {
 		c.srv.ConnState(c.nc, state)
 	}
@@ -493,7 +493,7 @@ func (c *serverConn) noteHead(head *message.Head) {
 }
 
 // configure applies what HeaderReceived said.
-func (c *serverConn) configure(rc RequestConfig) {
+func (c *exchange) configure(rc RequestConfig) {
 	if rc.MaxRequestBodySize > 0 {
 		c.maxBody = int64(rc.MaxRequestBodySize)
 	}

@@ -39,13 +39,13 @@ func (c *serverConn) hijack() next {
 
 // reportHijacked tells the ConnState hook that the connection was hijacked. If the hook panics, the
 // new owner still gets the connection, because the server would not close it.
-func (c *serverConn) reportHijacked() {
+func (c *connection) reportHijacked() {
 	c.guard("ConnState", func() { c.report(StateHijacked) })
 }
 
 // startHijack runs the handler on a goroutine of its own: the connection does not
 // count any longer and Shutdown does not wait for it.
-func (c *serverConn) startHijack(h *hijack) {
+func (c *connection) startHijack(h *hijack) {
 	keep, logTo, id := c.srv.KeepHijackedConns, &c.srv.log, c.id
 	go func() {
 		defer func() {

@@ -93,7 +93,7 @@ func (lc *loopConn) conn() net.Conn {
 }
 
 // begun returns when the connection began, and when it could bring its first request.
-func (c *serverConn) begun() (began, ready time.Time) {
+func (c *connection) begun() (began, ready time.Time) {
 	lc := c.loop.conn
 	switch {
 	case lc == nil:
@@ -209,7 +209,7 @@ func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
 }
 
 // startWith begins a request with what the loop has read, as waitOnLoop would.
-func (c *serverConn) startWith(p []byte, more bool) {
+func (c *connection) startWith(p []byte, more bool) {
 	c.loop.drained, c.loop.looked, c.loop.resumed, c.loop.started = !more, false, false, true
 	in := &c.input
 	in.counted += int64(len(p))
@@ -721,7 +721,7 @@ func (o *output) writeOnLoop(p []byte) error {
 }
 
 // awaitBreak waits until the client is known to take nothing any more, and reports false if reading was to end before that.
-func (c *serverConn) awaitBreak() bool {
+func (c *connection) awaitBreak() bool {
 	var err error
 	if lc := c.loop.conn; lc != nil {
 		err = lc.AwaitBreak()
@@ -732,7 +732,7 @@ func (c *serverConn) awaitBreak() bool {
 }
 
 // leaveLoop returns the connection as one that is no loop's any more.
-func (c *serverConn) leaveLoop() (net.Conn, error) {
+func (c *connection) leaveLoop() (net.Conn, error) {
 	if lc := c.loop.conn; lc != nil {
 		nc, err := lc.Take()
 		if lc.tls != nil && err == nil {
@@ -745,7 +745,7 @@ func (c *serverConn) leaveLoop() (net.Conn, error) {
 }
 
 // lingerOnLoop is setLinger for a connection of a loop.
-func (c *serverConn) lingerOnLoop(seconds int) {
+func (c *connection) lingerOnLoop(seconds int) {
 	if c.srv.loops.kernel != nil {
 		return // a test's, whose descriptors are not the system's
 	}

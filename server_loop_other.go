@@ -26,7 +26,7 @@ func (s *Server) serveOnLoops(*servedListener) (served bool, err error) { return
 
 func (s *Server) loopStats() LoopStats { return LoopStats{} }
 
-func (c *serverConn) begun() (began, ready time.Time) { return c.since, c.ready }
+func (c *connection) begun() (began, ready time.Time) { return c.since, c.ready }
 
 func (c *serverConn) resumeHead() {}
 
@@ -39,12 +39,12 @@ func (c *serverConn) mayRunHere() bool { return true }
 func (c *serverConn) handleOnLoop() { c.srv.Handler(c.ctx) }
 
 // awaitBreak reports false, as the system does not tell.
-func (c *serverConn) awaitBreak() bool { return false }
+func (c *connection) awaitBreak() bool { return false }
 
 func (o *output) writeOnLoop(p []byte) error { return nil }
 
-func (c *serverConn) leaveLoop() (net.Conn, error) { return c.nc, nil }
+func (c *connection) leaveLoop() (net.Conn, error) { return c.nc, nil }
 
-func (c *serverConn) lingerOnLoop(seconds int) {}
+func (c *connection) lingerOnLoop(seconds int) {}
 
 func (c *serverConn) mayParkLater() bool { return false }

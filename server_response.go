@@ -92,7 +92,7 @@ func (c *serverConn) correct() (replaced bool) {
 }
 
 // opensTunnel reports whether what follows the head of the response is a tunnel.
-func (c *serverConn) opensTunnel() bool {
+func (c *exchange) opensTunnel() bool {
 	return c.method == message.Connect && c.ctx.Response.StatusCode()/100 == 2
 }
 
@@ -185,7 +185,7 @@ func (c *serverConn) writeHead(out *outgoing) {
 
 // date is the time of the response. With further requests at hand, for which one look
 // at the clock has to do, it is that of the last bytes read.
-func (c *serverConn) date() time.Time {
+func (c *connection) date() time.Time {
 	if ended := c.loop.ended; !ended.IsZero() {
 		c.loop.ended = time.Time{}
 		return ended
