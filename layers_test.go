@@ -33,6 +33,7 @@ var layers = map[string]layer{
 	"internal/ascii":    {},
 	"internal/bufpool":  {},
 	"internal/clock":    {},
+	"internal/list":     {},
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
@@ -45,7 +46,7 @@ var layers = map[string]layer{
 	"listen":            {},
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
-		"internal/coding", "internal/http1", "internal/message", "internal/poll", "memnet",
+		"internal/coding", "internal/http1", "internal/list", "internal/message", "internal/poll", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
