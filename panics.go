@@ -32,6 +32,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// isAbort reports whether a handler that panicked with v has only aborted its response. Nothing logs such a panic.
+func isAbort(v any) bool { return v == ErrAbortHandler }
+
 // aside runs f on its own goroutine and then calls then. failure is nil if f returned, a *PanicError if f
 // panicked, and errGoexit if f ended the goroutine.
 func aside(f func(), then func(failure error)) {
