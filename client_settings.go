@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"math"
+	"reflect"
+	"sync"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/http1"
@@ -65,6 +67,52 @@ type clientSettings struct {
 	onInterim func(*Response)
 }
 
+// A Client and a PipelineClient have most of the fields of a HostClient. takeOptions copies the fields to the HostClient
+// that makes the connections, and resolve fills in the defaults. Fields are paired by their names, so a new one is
+// copied without further code.
+
+var (
+	clientOptions = optionsOf[Client](map[string]string{
+		"MaxConnsPerHost":     "MaxConns",
+		"MaxIdleConnsPerHost": "MaxIdleConns",
+	})
+
+	// A PipelineClient has limits of its own for a connection that many calls share.
+	pipelineOptions = optionsOf[PipelineClient](map[string]string{
+		"MaxConns": "", "ReadTimeout": "", "WriteTimeout": "", "WriteBufferSize": "",
+	})
+)
+
+// optionPair are the indices of a field of another client and of the field of a HostClient that gets its value.
+type optionPair struct{ from, to int }
+
+// optionsOf returns a function that pairs the exported fields of a client with those of a HostClient. renamed has the
+// fields whose name in a HostClient is another one, or "" if no field of a HostClient gets the value.
+func optionsOf[T any](renamed map[string]string) func() []optionPair {
+	return sync.OnceValue(func() (pairs []optionPair) {
+		client, host := reflect.TypeFor[T](), reflect.TypeFor[HostClient]()
+		for i := range client.NumField() {
+			name := client.Field(i).Name
+			if other, ok := renamed[name]; ok {
+				name = other
+			}
+			if field, ok := host.FieldByName(name); ok && field.IsExported() {
+				pairs = append(pairs, optionPair{i, field.Index[0]})
+			}
+		}
+		return pairs
+	})
+}
+
+// takeOptions copies the options of from, which is a pointer to a client.
+func (c *HostClient) takeOptions(from any, options []optionPair) {
+	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(c).Elem()
+	for _, pair := range options {
+		target.Field(pair.to).Set(source.Field(pair.from))
+	}
+}
+
+// resolve returns the settings of c, with the defaults filled in.
 func (c *HostClient) resolve() *clientSettings {
 	maxHead := min(orDefault(c.MaxResponseHeaderBytes, orDefault(c.ReadBufferSize, defaultClientBuffer)), math.MaxInt32)
 	s := &clientSettings{
