@@ -367,7 +367,7 @@ func (c *Client) newHost(host string, isTLS bool) *HostClient {
 		janitor: &c.janitor, tls: &c.tls,
 		key: host,
 	}
-	hc.takeOptions(c, clientOptions())
+	clientOptions().copy(hc, c)
 	return hc
 }
 

@@ -242,7 +242,7 @@ func (c *HostClient) init() error {
 		c.addrs, c.initErr = c.splitAddrs()
 		c.pool.host = c
 		c.pool.lock.p = &c.pool
-		c.pool.max = orDefault(c.MaxConns, DefaultMaxConnsPerHost)
+		c.pool.max = c.set.maxConns
 		if c.janitor == nil {
 			c.janitor = &janitor{}
 		}

@@ -184,7 +184,7 @@ const defaultPipelineWrite = 64 << 10
 func (c *PipelineClient) init() error {
 	c.once.Do(func() {
 		host := &c.host
-		host.takeOptions(c, pipelineOptions())
+		pipelineOptions().copy(host, c)
 		host.trace = c.Trace
 		c.initErr = host.init()
 		c.window = c.perConn()
