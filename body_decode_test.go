@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 var codingMethods = []struct {
@@ -53,8 +54,8 @@ func TestBodyDecoded(t *testing.T) {
 			if _, err := m.whole(&b); err == nil {
 				t.Error("no error for what is not encoded")
 			}
-			b.setStream(failing("abc"), -1)
-			if _, err := m.whole(&b); err != errTest {
+			b.setStream(wiretest.Failing("abc"), -1)
+			if _, err := m.whole(&b); err != wiretest.ErrTest {
 				t.Errorf("stream that fails: %v", err)
 			}
 		})

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // closer is a stream that counts how often it is closed.
@@ -49,17 +51,6 @@ func (s *bytesSource) readAll(dst []byte) ([]byte, error) {
 func (s *bytesSource) show()        {}
 func (s *bytesSource) limit() int64 { return 0 }
 
-var errTest = errors.New("test")
-
-// failing yields text and then errTest.
-func failing(text string) io.Reader {
-	return io.MultiReader(strings.NewReader(text), readerFunc(func([]byte) (int, error) { return 0, errTest }))
-}
-
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
 // Every way to set a body, and what Body makes of it.
 func TestBody(t *testing.T) {
 	for _, tt := range []struct {
@@ -97,15 +88,15 @@ func TestBody(t *testing.T) {
 		{"released", func(b *body) { b.SetBodyString("abc"); b.ReleaseBody(0) }, "", nil},
 		{"not released", func(b *body) { b.SetBodyString("abc"); b.ReleaseBody(1 << 20) }, "abc", nil},
 
-		{"stream that fails", func(b *body) { b.setStream(failing("abc"), -1) }, "", errTest},
-		{"stream that does not close", func(b *body) { b.setStream(&closer{strings.NewReader("abc"), 0, errTest}, -1) }, "", errTest},
+		{"stream that fails", func(b *body) { b.setStream(wiretest.Failing("abc"), -1) }, "", wiretest.ErrTest},
+		{"stream that does not close", func(b *body) { b.setStream(&closer{strings.NewReader("abc"), 0, wiretest.ErrTest}, -1) }, "", wiretest.ErrTest},
 		{"stream that yields nothing for ever", func(b *body) {
-			b.setStream(readerFunc(func([]byte) (int, error) { return 0, nil }), -1)
+			b.setStream(wiretest.ReaderFunc(func([]byte) (int, error) { return 0, nil }), -1)
 		}, "", io.ErrNoProgress},
 		{"short stream", func(b *body) { b.setStream(strings.NewReader("ab"), 3) }, "", errBodyShort},
 		{"long stream", func(b *body) { b.setStream(strings.NewReader("abcd"), 3) }, "", errBodyLong},
 		{"endless stream", func(b *body) {
-			b.setStream(readerFunc(func(p []byte) (int, error) { return len(p), nil }), -1)
+			b.setStream(wiretest.ReaderFunc(func(p []byte) (int, error) { return len(p), nil }), -1)
 		}, "", ErrBodyTooLarge},
 		{"endless stream writer", func(b *body) {
 			b.setStreamWriter(func(w *bufio.Writer) {
@@ -116,9 +107,9 @@ func TestBody(t *testing.T) {
 				}
 			})
 		}, "", ErrBodyTooLarge},
-		{"source that fails", func(b *body) { b.source = &bytesSource{whole: "ab", err: errTest} }, "", errTest},
+		{"source that fails", func(b *body) { b.source = &bytesSource{whole: "ab", err: wiretest.ErrTest} }, "", wiretest.ErrTest},
 		{"another body after a failure", func(b *body) {
-			b.setStream(failing("abc"), -1)
+			b.setStream(wiretest.Failing("abc"), -1)
 			b.Body()
 			b.SetBodyString("x")
 		}, "x", nil},
@@ -148,7 +139,7 @@ func TestStreamWriterPanics(t *testing.T) {
 		name  string
 		value any
 		is    error
-	}{{"with an error", errTest, errTest}, {"with something else", "test", nil}} {
+	}{{"with an error", wiretest.ErrTest, wiretest.ErrTest}, {"with something else", "test", nil}} {
 		t.Run(tt.name, func(t *testing.T) {
 			var b body
 			b.setStreamWriter(func(w *bufio.Writer) { w.WriteString("abc"); panic(tt.value) })
@@ -205,7 +196,7 @@ func TestStreamIsClosedOnce(t *testing.T) {
 
 type failingWriter struct{}
 
-func (failingWriter) Write([]byte) (int, error) { return 0, errTest }
+func (failingWriter) Write([]byte) (int, error) { return 0, wiretest.ErrTest }
 
 // A ReadCloserWithError is told what kept its bytes from being read.
 func TestStreamIsToldWhy(t *testing.T) {
@@ -216,8 +207,8 @@ func TestStreamIsToldWhy(t *testing.T) {
 		want error
 	}{
 		{"all well", strings.NewReader("abc"), io.Discard, nil},
-		{"the writer failed", strings.NewReader("abc"), failingWriter{}, errTest},
-		{"the reader failed", failing("ab"), io.Discard, errTest},
+		{"the writer failed", strings.NewReader("abc"), failingWriter{}, wiretest.ErrTest},
+		{"the reader failed", wiretest.Failing("ab"), io.Discard, wiretest.ErrTest},
 		{"it was short", strings.NewReader("ab"), io.Discard, errBodyShort},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -298,8 +289,8 @@ func TestBodyWriteTo(t *testing.T) {
 		{"stream", func(b *body) { b.setStream(strings.NewReader("abc"), -1) }, "abc", nil},
 		{"stream writer", func(b *body) { b.setStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") }) }, "abc", nil},
 		{"source", func(b *body) { b.source = &bytesSource{Reader: strings.NewReader("abc")} }, "abc", nil},
-		{"source that fails", func(b *body) { b.source = &bytesSource{Reader: failing("ab")} }, "ab", errTest},
-		{"body that could not be read", func(b *body) { b.setStream(failing("ab"), -1); b.Body() }, "", errTest},
+		{"source that fails", func(b *body) { b.source = &bytesSource{Reader: wiretest.Failing("ab")} }, "ab", wiretest.ErrTest},
+		{"body that could not be read", func(b *body) { b.setStream(wiretest.Failing("ab"), -1); b.Body() }, "", wiretest.ErrTest},
 	} {
 		var b body
 		tt.set(&b)

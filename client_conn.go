@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/internal/list"
 	"github.com/gallop-http/gallop/internal/message"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // The files of a call:
@@ -20,7 +22,6 @@ import (
 //   - client.go, client_host.go: the API
 //   - client_retry.go: the attempts of a call
 //   - client_pool*.go: which call gets which connection
-//   - dial_probe*.go: whether an idle connection is still usable
 //   - client_conn.go: one exchange on one connection
 //   - client_read.go: reading the response
 //   - client_body.go: the response body as a stream
@@ -47,12 +48,12 @@ type ClientConn struct {
 	local   net.Addr
 	tls     *tls.ConnectionState // nil without TLS
 	created time.Time
-	idleAt  moment // when the last call on it ended
-	calls   int    // how many it was used for, the present one included
-	probe   probe  // whether it is still good
-	asker   asker  // sends small requests, where it can
-	id      uint64 // see GotConnInfo.ConnID
-	host    knownHost
+	idleAt  moment     // when the last call on it ended
+	calls   int        // how many it was used for, the present one included
+	probe   dial.Probe // whether it is still good
+	asker   asker      // sends small requests, where it can
+	id      uint64     // see GotConnInfo.ConnID
+	host    target.KnownHost
 
 	unproven bool // it may be stale, which nobody has looked for yet
 
@@ -86,7 +87,7 @@ var lastClientConn atomic.Uint64
 func newClientConn(p *connPool, nc net.Conn, addr string) *ClientConn {
 	cc := &ClientConn{nc: nc, pool: p, addr: addr, created: time.Now(), id: lastClientConn.Add(1)}
 	cc.remote, cc.local, cc.tls = nc.RemoteAddr(), nc.LocalAddr(), tlsStateOf(nc)
-	cc.probe.init(nc)
+	cc.probe.Init(nc)
 	cc.asker.init(nc)
 	return cc
 }
@@ -283,7 +284,7 @@ func (cc *ClientConn) putHead(req *Request, a *answer) (content []byte, length i
 	if content, err = req.prepare(&out); err != nil {
 		return nil, 0, err
 	}
-	if !cc.host.isValid(req.Header.Host()) {
+	if !cc.host.IsValid(req.Header.Host()) {
 		return nil, 0, errSentHost
 	}
 	if err = req.checkTarget(); err != nil {
@@ -377,7 +378,7 @@ func (cc *ClientConn) abandon(resp *Response) {
 // close closes the connection. TLS says goodbye only where nothing was amiss: it would
 // wait for a peer that does not read.
 func (cc *ClientConn) close() {
-	if tc := cc.probe.secured; tc != nil && (cc.interrupted.Load() || cc.broken) {
+	if tc := cc.probe.Secured; tc != nil && (cc.interrupted.Load() || cc.broken) {
 		tc.NetConn().Close()
 		return
 	}

@@ -5,6 +5,9 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/dial"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // maxClientHandshake is how long a TLS handshake may take if no other limit is set.
@@ -18,8 +21,8 @@ func (c *HostClient) splitAddrs() (addrs []string, err error) {
 		if addr = strings.TrimSpace(addr); addr == "" && !anything {
 			continue
 		}
-		if _, isPath := unixPath(addr); !isPath && !(anything && strings.Contains(addr, "/")) {
-			if addr, err = asciiHost(addr); err != nil {
+		if _, isPath := dial.UnixPath(addr); !isPath && !(anything && strings.Contains(addr, "/")) {
+			if addr, err = target.ASCIIHost(addr); err != nil {
 				return nil, err
 			}
 		}
@@ -76,27 +79,27 @@ func (c *HostClient) isSecured(nc net.Conn) bool {
 }
 
 // dialsSimply reports whether connections are made by Dial or DialTimeout.
-func (c *HostClient) dialsSimply() bool {
-	return c.DialContext == nil && c.Proxy == nil && (c.DialTimeout != nil || c.Dial != nil)
+func (c *HostClient) dialsSimply() bool { return c.Proxy == nil && c.dialFuncs().takeNoContext() }
+
+func (c *HostClient) dialFuncs() dialFuncs {
+	return dialFuncs{context: c.DialContext, timeout: c.DialTimeout, plain: c.Dial, dualStack: c.DialDualStack}
 }
 
 // reach connects to addr, through a proxy if there is one for it.
 func (c *HostClient) reach(ctx context.Context, addr string) (net.Conn, error) {
+	funcs := c.dialFuncs()
 	if c.Proxy == nil {
-		return c.connect(ctx, addr)
+		return funcs.dial(ctx, "tcp", addr)
 	}
 	proxy, err := c.Proxy(ctx, proxyTarget(c.scheme(), addr))
 	switch {
 	case err != nil:
 		return nil, err
 	case proxy == nil:
-		return c.connect(ctx, addr)
+		return funcs.dial(ctx, "tcp", addr)
 	}
-	through := ProxyDialer{URL: proxy, Connect: c.DialContext, shared: c.tls,
+	through := ProxyDialer{URL: proxy, Connect: funcs.withContext().dial, shared: c.tls,
 		TLSHandshakeTimeout: c.set.handshake}
-	if through.Connect == nil {
-		through.Connect = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dialDefault(ctx, addr) }
-	}
 	if proxy.Scheme == "https" && c.TLSConfig != nil {
 		through.TLSConfig = c.TLSConfig.Clone()
 		through.TLSConfig.ServerName = "" // is that of the server
@@ -113,58 +116,4 @@ func (c *HostClient) scheme() string {
 		return "https"
 	}
 	return "http"
-}
-
-func (c *HostClient) connect(ctx context.Context, addr string) (net.Conn, error) {
-	switch {
-	case c.DialContext != nil:
-		return c.DialContext(ctx, "tcp", addr)
-	case c.DialTimeout != nil:
-		timeout := DefaultDialTimeout
-		if at, ok := ctx.Deadline(); ok {
-			timeout = time.Until(at)
-		}
-		return dialAside(ctx, func() (net.Conn, error) { return c.DialTimeout(addr, timeout) })
-	case c.Dial != nil:
-		return dialAside(ctx, func() (net.Conn, error) { return c.Dial(addr) })
-	}
-	return c.dialDefault(ctx, addr)
-}
-
-// dialDefault connects to addr with the dialer that the process shares.
-func (c *HostClient) dialDefault(ctx context.Context, addr string) (net.Conn, error) {
-	network := "tcp4"
-	if c.DialDualStack {
-		network = "tcp"
-	}
-	return defaultDialer.dialContext(ctx, network, addr)
-}
-
-// dialAside calls dial, which takes no context, and waits for it until ctx is done. If dial connects after
-// that, the connection is closed. If dial panics after that, the panic is dropped.
-func dialAside(ctx context.Context, dial func() (net.Conn, error)) (net.Conn, error) {
-	if ctx.Done() == nil {
-		return dial()
-	}
-	var nc net.Conn
-	var err error
-	dialed := make(chan error)
-	aside(func() { nc, err = dial() }, func(failure error) {
-		select {
-		case dialed <- failure:
-		case <-ctx.Done():
-			if nc != nil {
-				nc.Close()
-			}
-		}
-	})
-	select {
-	case failure := <-dialed:
-		if failure != nil {
-			return nil, panicAgain(failure)
-		}
-		return nc, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop/internal/target"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
 )
 
@@ -18,8 +20,8 @@ func dialedHost(call func(dial DialFunc) error) string {
 		return nil, errBroken
 	})
 	if dialed == "" {
-		if errors.Is(err, errIDN) {
-			return errIDN.Error()
+		if errors.Is(err, target.ErrIDN) {
+			return target.ErrIDN.Error()
 		}
 		return err.Error()
 	}
@@ -40,13 +42,13 @@ func TestClientInternationalHosts(t *testing.T) {
 		{"final dot", "b\u00fccher.example.", "xn--bcher-kva.example.:80"},
 		{"sharp s stays", "fa\u00df.example", "xn--fa-hia.example:80"},
 		{"full width", "\uff45xample.com", "example.com:80"},
-		{"a slash", "a\uff0fb.example", errIDN.Error()},
-		{"a blank", "a\u00a0b.example", errIDN.Error()},
+		{"a slash", "a\uff0fb.example", target.ErrIDN.Error()},
+		{"a blank", "a\u00a0b.example", target.ErrIDN.Error()},
 		{"an emoji", "\U0001f40e.example", "xn--5n8h.example:80"},
-		{"no letter", "a\u2028b.example", errIDN.Error()},
-		{"no UTF-8", "b\xfccher.example", errIDN.Error()},
-		{"mixed directions", "\u05d0a1.example", errIDN.Error()},
-		{"an empty label", "b\u00fccher..example", errIDN.Error()},
+		{"no letter", "a\u2028b.example", target.ErrIDN.Error()},
+		{"no UTF-8", "b\xfccher.example", target.ErrIDN.Error()},
+		{"mixed directions", "\u05d0a1.example", target.ErrIDN.Error()},
+		{"an empty label", "b\u00fccher..example", target.ErrIDN.Error()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var req Request
@@ -98,11 +100,11 @@ func TestClientInternationalHostField(t *testing.T) {
 
 func TestDialInternationalHosts(t *testing.T) {
 	for _, disabled := range []bool{false, true} {
-		n := &fakeNet{}
-		d := n.dialer()
+		n := &wiretest.Net{}
+		d := dialerOn(n)
 		d.DisableDNSResolution = disabled
 		var asked string
-		d.Resolver = resolverFunc(func(_ context.Context, name string) ([]net.IPAddr, error) {
+		d.Resolver = wiretest.Resolver(func(_ context.Context, name string) ([]net.IPAddr, error) {
 			asked = name
 			return nil, errBroken
 		})
@@ -113,7 +115,7 @@ func TestDialInternationalHosts(t *testing.T) {
 		if _, err := d.Dial("b\u00fccher.test:80"); !errors.Is(err, errBroken) || asked != "xn--bcher-kva.test" {
 			t.Errorf("asked for %q, %v", asked, err)
 		}
-		if _, err := d.Dial("a\u2028b.test:80"); !errors.Is(err, errIDN) {
+		if _, err := d.Dial("a\u2028b.test:80"); !errors.Is(err, target.ErrIDN) {
 			t.Error(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/callback"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
@@ -389,7 +390,7 @@ func checkEnding(t *testing.T, e ending, where reach, exits bool) {
 	case where < asError && !exits:
 		ok = e.value == errBoom
 	case exits:
-		ok = errors.Is(e.err, errGoexit) || where == beside && e == (ending{})
+		ok = errors.Is(e.err, callback.ErrGoexit) || where == beside && e == (ending{})
 	default:
 		ok = errors.Is(e.err, errBoom)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/callback"
 )
 
 // lateAnswer is how long a connection waits for the next response if the call has given up or the connection is
@@ -100,8 +101,8 @@ func (pc *pipelineConn) stopWriting(err error) {
 // run starts the writer, and with it the reader when the connection is there.
 func (pc *pipelineConn) run() {
 	var err error
-	aside(func() { err = pc.open() }, func(failure error) {
-		err = cmp.Or(failure, err)
+	callback.Go(func() { err = pc.open() }, func(failure error) {
+		err = cmp.Or(shownPanic(failure), err)
 		if pc.dialed(err); err != nil {
 			return
 		}
@@ -114,9 +115,9 @@ func (pc *pipelineConn) run() {
 // runReader closes over when the reader has ended.
 func (pc *pipelineConn) runReader(over chan<- struct{}) {
 	var err error
-	aside(func() { err = pc.read() }, func(failure error) {
+	callback.Go(func() { err = pc.read() }, func(failure error) {
 		defer close(over)
-		pc.fail(cmp.Or(failure, err))
+		pc.fail(cmp.Or(shownPanic(failure), err))
 	})
 }
 
@@ -124,8 +125,8 @@ func (pc *pipelineConn) runReader(over chan<- struct{}) {
 // the reader.
 func (pc *pipelineConn) runWriter(read <-chan struct{}) {
 	var err error
-	aside(func() { err = pc.write() }, func(failure error) {
-		pc.stopWriting(cmp.Or(failure, err))
+	callback.Go(func() { err = pc.write() }, func(failure error) {
+		pc.stopWriting(cmp.Or(shownPanic(failure), err))
 		<-read
 		pc.end()
 	})

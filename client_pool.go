@@ -208,7 +208,7 @@ func (p *connPool) counts() (open, idle int) {
 // stale reports whether the connection, which is idle, must not be used. It does not wait.
 func (cc *ClientConn) stale() bool {
 	p := &cc.probe
-	return p.heard() || p.secured != nil && cc.hasSecret()
+	return p.Heard() || p.Secured != nil && cc.hasSecret()
 }
 
 // hasSecret reports whether TLS has read more than it has handed out. It is asked by a

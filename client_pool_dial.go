@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/callback"
 	"github.com/gallop-http/gallop/internal/list"
 )
 
@@ -22,7 +23,7 @@ type dialing struct {
 	left    bool // the place was given back
 	cc      *ClientConn
 	err     error
-	failure error // of a callback, see aside
+	failure error // of a callback, see callback.Go
 }
 
 // startDial begins to make a connection, which counts in p.open already. Unless the call needs a fresh one, it is put
@@ -34,7 +35,7 @@ func (p *connPool) startDial(ctx context.Context, deadline time.Time, fresh bool
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	told := false
-	aside(func() {
+	callback.Go(func() {
 		defer cancel()
 		cc, err := p.dial(ctx, deadline)
 		told = true
@@ -106,14 +107,14 @@ func (p *connPool) awaitDial(ctx context.Context, deadline time.Time, d *dialing
 			<-d.over
 		}
 	}
-	if d.failure == nil && d.err == errGoexit {
+	if d.failure == nil && d.err == callback.ErrGoexit {
 		d.failure = d.err
 	}
-	if d.failure == errGoexit && ctx.Done() == nil {
+	if d.failure == callback.ErrGoexit && ctx.Done() == nil {
 		runtime.Goexit()
 	}
 	if d.failure != nil {
-		return nil, panicAgain(d.failure)
+		return nil, callback.Again(d.failure)
 	}
 	return d.cc, d.err
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/dial"
 )
 
 // ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
@@ -121,11 +123,14 @@ func (t *ClientTrace) dialing(ctx context.Context) context.Context {
 	if t == nil {
 		return ctx
 	}
-	return withDialTrace(ctx, &dialTrace{
-		dnsStart: t.DNSStart, dnsDone: t.DNSDone,
-		connectStart: t.ConnectStart, connectDone: t.ConnectDone,
-		tlsStart: t.TLSHandshakeStart, tlsDone: t.TLSHandshakeDone,
-	})
+	trace := &dial.Trace{
+		DNSStart: t.DNSStart, ConnectStart: t.ConnectStart, ConnectDone: t.ConnectDone,
+		TLSStart: t.TLSHandshakeStart, TLSDone: t.TLSHandshakeDone,
+	}
+	if done := t.DNSDone; done != nil {
+		trace.DNSDone = func(host string, addrs []netip.Addr, err error) { done(host, addrs, shownPanic(err)) }
+	}
+	return dial.WithTrace(ctx, trace)
 }
 
 func (t *ClientTrace) getConn(addr string) {

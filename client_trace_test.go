@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/testhook"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
@@ -79,7 +80,7 @@ func TestClientTrace(t *testing.T) {
 			c.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { return errBoom }
 		}, []func(*Request){nil}, "get one.test:80; " + dialed + "tls; tls done one.test boom"},
 		{"no such name", func(c *HostClient) {
-			d := &TCPDialer{Resolver: resolverFunc(func(context.Context, string) ([]net.IPAddr, error) {
+			d := &TCPDialer{Resolver: wiretest.Resolver(func(context.Context, string) ([]net.IPAddr, error) {
 				time.Sleep(time.Millisecond)
 				return nil, errBoom
 			})}
@@ -353,7 +354,7 @@ func TestHostClientStrategy(t *testing.T) {
 // A client that has talked to very many hosts has nothing left of them.
 func TestClientForgetsHosts(t *testing.T) {
 	hosts := 100_000
-	if RaceEnabled {
+	if testhook.RaceEnabled {
 		hosts = 10_000
 	}
 	synctest.Test(t, func(t *testing.T) {

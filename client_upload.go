@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/callback"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
@@ -38,7 +39,7 @@ type upload struct {
 	n       int64 // bytes written
 	werr    error // what the connection said
 	err     error
-	failure error // of a callback, see aside
+	failure error // of a callback, see callback.Go
 }
 
 // States of an upload.
@@ -59,7 +60,7 @@ func (cc *ClientConn) exchangeUploading(req *Request, a *answer, content []byte,
 	u.stream.takeStream(&req.body)
 	a.upload = u
 	cc.armRead(cc.deadline) // ReadTimeout is for afterwards
-	aside(u.run, u.finish)
+	callback.Go(u.run, u.finish)
 	answered := false
 	defer func() {
 		if !answered { // a callback has panicked
@@ -80,7 +81,7 @@ func (cc *ClientConn) exchangeUploading(req *Request, a *answer, content []byte,
 	if !u.over() {
 		return err
 	}
-	panicAgain(u.failure)
+	callback.Again(u.failure)
 	if err == nil {
 		return nil
 	}

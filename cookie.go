@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/cookie"
 )
 
 // Cookie holds the name, the value and the attributes of a cookie in a Set-Cookie header (RFC 6265).
@@ -28,15 +29,8 @@ import (
 type Cookie struct {
 	_ noCopy
 
-	key, value, domain, path []byte
-
-	expire time.Time // the zero time for none
-	maxAge int       // 0 for none, negative for "delete now"
-
-	sameSite                      CookieSameSite
-	httpOnly, secure, partitioned bool
-
-	text []byte // what Cookie returns
+	set  cookie.SetCookie // its bytes belong to this Cookie
+	text []byte           // what Cookie returns
 }
 
 // CookieSameSite is the mode of a cookie's SameSite attribute. The attribute limits which requests from other
@@ -76,99 +70,114 @@ func ReleaseCookie(c *Cookie) {
 
 // Reset removes the key, the value and all attributes.
 func (c *Cookie) Reset() {
-	*c = Cookie{
-		key: emptied(c.key), value: emptied(c.value), domain: emptied(c.domain),
-		path: emptied(c.path), text: emptied(c.text),
+	c.set = cookie.SetCookie{
+		Name: emptied(c.set.Name), Value: emptied(c.set.Value), Domain: emptied(c.set.Domain), Path: emptied(c.set.Path),
 	}
+	c.text = emptied(c.text)
 }
 
 // CopyTo copies src to c. As in fasthttp, the receiver is the copy and the argument is the source.
 func (c *Cookie) CopyTo(src *Cookie) {
-	if c == src {
-		return
+	if c != src {
+		c.set.CopyFrom(&src.set)
 	}
-	c.key = append(c.key[:0], src.key...)
-	c.value = append(c.value[:0], src.value...)
-	c.domain = append(c.domain[:0], src.domain...)
-	c.path = append(c.path[:0], src.path...)
-	c.expire, c.maxAge, c.sameSite = src.expire, src.maxAge, src.sameSite
-	c.httpOnly, c.secure, c.partitioned = src.httpOnly, src.secure, src.partitioned
 }
 
 // Key returns the name of the cookie.
-func (c *Cookie) Key() []byte { return c.key }
+func (c *Cookie) Key() []byte { return c.set.Name }
 
 // SetKey sets the name of the cookie.
 func (c *Cookie) SetKey(key string) { c.setKey(UnsafeBytes(key)) }
 
 // Value returns the value of the cookie. Parse removes quotes around the value.
-func (c *Cookie) Value() []byte { return c.value }
+func (c *Cookie) Value() []byte { return c.set.Value }
 
 // SetValue sets the value of the cookie. See [Cookie] for the values that SetValue refuses.
 func (c *Cookie) SetValue(value string) { c.setValue(UnsafeBytes(value)) }
 
 // Domain returns the Domain attribute. If the attribute is not set, the result is empty.
-func (c *Cookie) Domain() []byte { return c.domain }
+func (c *Cookie) Domain() []byte { return c.set.Domain }
 
 // SetDomain sets the Domain attribute. If domain is empty, clients send the cookie only to the host that set it.
 func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 
 // Path returns the Path attribute. If the attribute is not set, the result is empty.
-func (c *Cookie) Path() []byte { return c.path }
+func (c *Cookie) Path() []byte { return c.set.Path }
 
 // SetPath sets the Path attribute. If path does not begin with '/', SetPath adds a '/' at the beginning.
 func (c *Cookie) SetPath(path string) { c.setPath(UnsafeBytes(path)) }
 
 // MaxAge returns how many seconds a client keeps the cookie. If there is no Max-Age attribute, the result is 0. If the
 // client must delete the cookie, the result is negative.
-func (c *Cookie) MaxAge() int { return c.maxAge }
+func (c *Cookie) MaxAge() int { return c.set.MaxAge }
 
 // SetMaxAge sets how many seconds a client keeps the cookie. If seconds is zero, the cookie has no Max-Age attribute.
 // If seconds is negative, the client deletes the cookie. Max-Age takes precedence over Expires.
-func (c *Cookie) SetMaxAge(seconds int) { c.maxAge = seconds }
+func (c *Cookie) SetMaxAge(seconds int) { c.set.MaxAge = seconds }
 
 // Expire returns the expiry time. If the cookie has no expiry time, the result is CookieExpireUnlimited.
-func (c *Cookie) Expire() time.Time { return c.expire }
+func (c *Cookie) Expire() time.Time { return c.set.Expires }
 
 // SetExpire sets the expiry time. CookieExpireUnlimited removes the expiry time, and CookieExpireDelete makes the
 // client delete the cookie. If the year is before 1601 or after 9999, the cookie is written without an expiry time.
-func (c *Cookie) SetExpire(expire time.Time) { c.expire = expire }
+func (c *Cookie) SetExpire(expire time.Time) { c.set.Expires = expire }
 
 // HTTPOnly reports whether the cookie is hidden from scripts.
-func (c *Cookie) HTTPOnly() bool { return c.httpOnly }
+func (c *Cookie) HTTPOnly() bool { return c.set.HTTPOnly }
 
 // SetHTTPOnly sets the HttpOnly attribute, which hides the cookie from scripts.
-func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.httpOnly = httpOnly }
+func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.set.HTTPOnly = httpOnly }
 
 // Secure reports whether clients send the cookie over TLS only.
-func (c *Cookie) Secure() bool { return c.secure }
+func (c *Cookie) Secure() bool { return c.set.Secure }
 
 // SetSecure sets the Secure attribute, which makes clients send the cookie over TLS only.
-func (c *Cookie) SetSecure(secure bool) { c.secure = secure }
+func (c *Cookie) SetSecure(secure bool) { c.set.Secure = secure }
 
 // SameSite returns the mode of the SameSite attribute.
-func (c *Cookie) SameSite() CookieSameSite { return c.sameSite }
+func (c *Cookie) SameSite() CookieSameSite { return CookieSameSite(c.set.SameSite) }
 
 // SetSameSite sets the mode of the SameSite attribute. CookieSameSiteNoneMode also sets the Secure attribute, because
 // browsers refuse SameSite=None without Secure.
 func (c *Cookie) SetSameSite(mode CookieSameSite) {
-	c.sameSite = mode
+	c.set.SameSite = cookie.SameSite(mode)
 	if mode == CookieSameSiteNoneMode {
-		c.secure = true
+		c.set.Secure = true
 	}
 }
 
 // Partitioned reports whether browsers store the cookie separately for each top-level site.
-func (c *Cookie) Partitioned() bool { return c.partitioned }
+func (c *Cookie) Partitioned() bool { return c.set.Partitioned }
 
 // SetPartitioned sets the Partitioned attribute. If partitioned is true, SetPartitioned also sets Secure and the path
 // "/", as browsers require for partitioned cookies.
 func (c *Cookie) SetPartitioned(partitioned bool) {
-	c.partitioned = partitioned
+	c.set.Partitioned = partitioned
 	if partitioned {
-		c.secure = true
+		c.set.Secure = true
 		c.SetPath("/")
 	}
+}
+
+// Parse parses src, the value of a Set-Cookie header, and stores the cookie in c. The method follows the rules for
+// browsers (RFC 6265 §5.2) and ignores unknown attributes and attributes with an invalid value. If an attribute occurs
+// several times, the last one counts. The name does not have to be a token. The name and the value can contain bytes
+// above 0x7F.
+//
+// If src contains a control character or an invalid Domain, the error is ErrInvalidCookieValue. If the value contains
+// '"' or '\', apart from a pair of quotes around the whole value, the error is ErrInvalidCookieValue too. If src has
+// neither a name nor a value, the error is ErrNoCookies. After an error, c is empty.
+func (c *Cookie) Parse(src string) error { return c.ParseBytes(UnsafeBytes(src)) }
+
+// ParseBytes does the same as [Cookie.Parse], but takes a []byte.
+func (c *Cookie) ParseBytes(src []byte) error {
+	var parsed cookie.SetCookie // views of src, which may be a view of c.text
+	if err := parsed.Parse(src); err != nil {
+		c.Reset()
+		return err
+	}
+	c.set.CopyFrom(&parsed)
+	return nil
 }
 
 // Cookie returns the cookie as the value of a Set-Cookie header. If the cookie has no key, the result is empty.
@@ -188,64 +197,21 @@ func (c *Cookie) WriteTo(w io.Writer) (int64, error) {
 
 // AppendBytes appends the cookie to dst as the value of a Set-Cookie header. If the cookie has no key, AppendBytes
 // appends nothing.
-func (c *Cookie) AppendBytes(dst []byte) []byte {
-	if len(c.key) == 0 {
-		return dst
-	}
-	dst = appendCookiePair(dst, c.key, c.value)
-	if c.maxAge != 0 {
-		dst = append(dst, "; max-age="...)
-		dst = AppendUint(dst, max(0, c.maxAge))
-	} else if year := c.expire.UTC().Year(); year >= 1601 && year <= 9999 {
-		dst = append(dst, "; expires="...)
-		dst = AppendHTTPDate(dst, c.expire)
-	}
-	if len(c.domain) > 0 {
-		dst = append(append(dst, "; domain="...), c.domain...)
-	}
-	if len(c.path) > 0 {
-		dst = append(append(dst, "; path="...), c.path...)
-	}
-	if c.httpOnly {
-		dst = append(dst, "; HttpOnly"...)
-	}
-	if c.secure {
-		dst = append(dst, "; secure"...)
-	}
-	dst = append(dst, c.sameSite.attribute()...)
-	if c.partitioned {
-		dst = append(dst, "; Partitioned"...)
-	}
-	return dst
-}
+func (c *Cookie) AppendBytes(dst []byte) []byte { return c.set.Append(dst) }
 
-func (mode CookieSameSite) attribute() string {
-	switch mode {
-	case CookieSameSiteDefaultMode:
-		return "; SameSite"
-	case CookieSameSiteLaxMode:
-		return "; SameSite=Lax"
-	case CookieSameSiteStrictMode:
-		return "; SameSite=Strict"
-	case CookieSameSiteNoneMode:
-		return "; SameSite=None"
-	}
-	return ""
-}
+func (c *Cookie) setKey(key []byte) { setOrEmpty(&c.set.Name, key, ascii.IsToken(key)) }
 
-func (c *Cookie) setKey(key []byte) { setOrEmpty(&c.key, key, ascii.IsToken(key)) }
-
-func (c *Cookie) setValue(value []byte) { setOrEmpty(&c.value, value, settableCookieValue(value)) }
+func (c *Cookie) setValue(value []byte) { setOrEmpty(&c.set.Value, value, cookie.IsValue(value)) }
 
 func (c *Cookie) setDomain(domain []byte) {
-	setOrEmpty(&c.domain, domain, settableCookieDomain(domain))
+	setOrEmpty(&c.set.Domain, domain, cookie.IsDomain(domain))
 }
 
 func (c *Cookie) setPath(path []byte) {
 	if len(path) == 0 || path[0] != '/' {
 		path = append([]byte{'/'}, path...)
 	}
-	setOrEmpty(&c.path, path, settableCookiePath(path))
+	setOrEmpty(&c.set.Path, path, cookie.IsPath(path))
 }
 
 // setOrEmpty sets *field to value if that is accepted, and else to nothing.
@@ -254,35 +220,4 @@ func setOrEmpty(field *[]byte, value []byte, accepted bool) {
 	if accepted {
 		*field = append(*field, value...)
 	}
-}
-
-// settableCookieValue reports whether SetValue accepts value.
-func settableCookieValue(value []byte) bool {
-	for _, c := range unquoteCookieValue(value) {
-		if !ascii.IsCookieOctet(c) && c != ' ' && c != ',' {
-			return false
-		}
-	}
-	return true
-}
-
-// settableCookieDomain reports whether value is made of what names and addresses are.
-func settableCookieDomain(value []byte) bool {
-	for _, c := range value {
-		letter := ascii.Lower(c)-'a' <= 'z'-'a'
-		if !letter && !ascii.IsDigit(c) && (c < '-' || c > '.') && c != '_' && c != ':' && c != '[' && c != ']' {
-			return false
-		}
-	}
-	return true
-}
-
-// settableCookiePath reports whether value may be a path-value (RFC 6265 §4.1.1).
-func settableCookiePath(value []byte) bool {
-	for _, c := range value {
-		if c < 0x20 || c >= 0x7f || c == ';' {
-			return false
-		}
-	}
-	return true
 }

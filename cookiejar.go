@@ -1,17 +1,12 @@
 package gallop
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/field"
 )
-
-// This file has the exported methods of the jar. cookiejar_read.go turns a Set-Cookie header into a cookie,
-// cookiejar_match.go compares hosts, domains and paths, and cookiejar_store.go stores and removes cookies.
 
 // CookieJar stores the cookies that servers set, and chooses which cookies to send with a request. Like browsers, the
 // jar follows the rules of RFC 6265bis.
@@ -36,25 +31,7 @@ type CookieJar struct {
 	_ noCopy
 
 	mu    sync.Mutex
-	sites map[string][]*jarCookie // by registrable domain
-	count int                     // of all cookies in sites
-	ticks uint64                  // orders creations and uses
-}
-
-// jarCookie is a cookie in a jar. The strings are its own.
-type jarCookie struct {
-	name, value  string
-	domain, path string
-	expires      time.Time // zero for one that lasts as long as the jar
-	created      uint64    // tick of the jar
-	used         uint64    // tick of the jar
-
-	hostOnly, secure, httpOnly, partitioned bool
-	sameSite                                CookieSameSite
-}
-
-func (c *jarCookie) expired(now time.Time) bool {
-	return !c.expires.IsZero() && !c.expires.After(now)
+	store cookie.Store // protected by mu
 }
 
 // SetCookies stores the cookies in h, the header of a response from u. SetCookies skips cookies that u must not set,
@@ -73,8 +50,8 @@ func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for ; i >= 0; i = field.Next(l, i, field.SetCookie, "") {
-		if c := at.readCookie(l.Value(i), now); c != nil {
-			j.store(c, &at, now)
+		if c := at.Read(l.Value(i), now); c != nil {
+			j.store.Put(c, &at, now)
 		}
 	}
 }
@@ -86,10 +63,10 @@ func (j *CookieJar) SetCookie(u *URI, cookie *Cookie) {
 		return
 	}
 	now := time.Now()
-	if c := at.readCookie(cookie.AppendBytes(nil), now); c != nil {
+	if c := at.Read(cookie.AppendBytes(nil), now); c != nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		j.store(c, &at, now)
+		j.store.Put(c, &at, now)
 	}
 }
 
@@ -121,8 +98,8 @@ func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var cookies []*Cookie
-	for _, c := range j.matching(nil, &at, time.Now()) {
-		cookies = append(cookies, c.cookie())
+	for _, c := range j.store.Matching(nil, &at, time.Now()) {
+		cookies = append(cookies, &Cookie{set: c.SetCookie()})
 	}
 	return cookies
 }
@@ -132,18 +109,18 @@ func (j *CookieJar) Cookies(u *URI) []*Cookie {
 func (j *CookieJar) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.count
+	return j.store.Len()
 }
 
 // Clear removes all cookies.
 func (j *CookieJar) Clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.sites, j.count = nil, 0
+	j.store.Clear()
 }
 
-// roundTrip calls do with the cookies of the jar in req, keeps those that resp sets, and
-// leaves req with the cookies it had.
+// roundTrip adds the cookies of the jar to req, calls do, and stores the cookies that resp sets. Afterwards, req has only
+// its own cookies again.
 func (j *CookieJar) roundTrip(req *Request, resp *Response, do func() error) error {
 	var room [256]byte
 	own := append(room[:0], req.Header.Peek(HeaderCookie)...)
@@ -156,67 +133,29 @@ func (j *CookieJar) roundTrip(req *Request, resp *Response, do func() error) err
 	return err
 }
 
-// appendCookies is AppendCookies without the cookies whose names are in have, which
-// may be nil.
+// appendCookies does the same as AppendCookies, but skips cookies whose names are in have. have may be nil.
 func (j *CookieJar) appendCookies(dst []byte, u *URI, have *RequestHeader) []byte {
 	at, ok := cookiePlaceOf(u)
 	if !ok {
 		return dst
 	}
-	var room [16]*jarCookie
+	var room [16]*cookie.Stored
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	start := len(dst)
-	for _, c := range j.matching(room[:0], &at, time.Now()) {
-		if have != nil && have.Cookie(c.name) != nil {
+	for _, c := range j.store.Matching(room[:0], &at, time.Now()) {
+		if have != nil && have.Cookie(c.Name) != nil {
 			continue
 		}
 		if len(dst) > start {
 			dst = append(dst, "; "...)
 		}
-		if len(c.name) > 0 {
-			dst = append(append(dst, c.name...), '=')
-		}
-		dst = append(dst, c.value...)
+		dst = c.AppendPair(dst)
 	}
 	return dst
 }
 
-// matching appends the cookies to send to a place in the order of RFC 6265bis §5.8.3.
-// j.mu is held.
-func (j *CookieJar) matching(dst []*jarCookie, at *cookiePlace, now time.Time) []*jarCookie {
-	// The host's own site is among the domains it is in. To try them all is faster than
-	// to ask the list of public suffixes.
-	for site := at.host; site != ""; _, site, _ = strings.Cut(site, ".") {
-		j.dropExpired(site, now)
-		for _, c := range j.sites[site] {
-			if c.goesTo(at) {
-				dst = append(dst, c)
-			}
-		}
-	}
-	slices.SortFunc(dst, func(a, b *jarCookie) int {
-		return cmp.Or(cmp.Compare(len(b.path), len(a.path)), cmp.Compare(a.created, b.created))
-	})
-	for _, c := range dst {
-		c.used = j.tick()
-	}
-	return dst
-}
-
-func (j *CookieJar) tick() uint64 {
-	j.ticks++
-	return j.ticks
-}
-
-// cookie returns a copy as the type that programs see.
-func (c *jarCookie) cookie() *Cookie {
-	out := &Cookie{
-		key: []byte(c.name), value: []byte(c.value), path: []byte(c.path), expire: c.expires,
-		secure: c.secure, httpOnly: c.httpOnly, partitioned: c.partitioned, sameSite: c.sameSite,
-	}
-	if !c.hostOnly {
-		out.domain = []byte(c.domain)
-	}
-	return out
+// cookiePlaceOf returns what cookies depend on in u. It reports false if there are no cookies for u.
+func cookiePlaceOf(u *URI) (at cookie.Place, ok bool) {
+	return cookie.PlaceOf(UnsafeString(u.Scheme()), UnsafeString(u.Host()), UnsafeString(u.RequestURI()))
 }

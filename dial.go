@@ -4,28 +4,24 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/netip"
 	"os"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/callback"
+	"github.com/gallop-http/gallop/internal/dial"
 )
 
 // The files of dialing:
 //
-//   - dial.go: the dialer and its settings
-//   - dial_dns.go: looking up names, and the cache for them
-//   - dial_happy.go: choosing among several addresses (RFC 8305)
-//   - dial_trace.go: reporting what a dial does
-//   - dial_tls*.go: TLS on a connection that was dialed
-//   - dial_probe*.go: whether an idle connection is still usable
-//   - proxy*.go: dialing through a proxy
+//   - dial.go: the dialer and its settings; the dialing itself is in internal/dial
+//   - dial_tls.go: TLS on a connection that was dialed, and sessions to resume
+//   - proxy.go: dialing through a proxy
 
 // DefaultDialTimeout limits a dial for which no other timeout is set.
 const DefaultDialTimeout = 3 * time.Second
+
+// DefaultDNSCacheDuration is the default of TCPDialer.DNSCacheDuration.
+const DefaultDNSCacheDuration = time.Minute
 
 // DialFunc connects to addr, which has the form host:port, for a client.
 type DialFunc func(addr string) (net.Conn, error)
@@ -68,46 +64,61 @@ type TCPDialer struct {
 	// instead of Timeout.
 	Timeout time.Duration
 
-	names nameCache
-	turns turnstile
-
-	connect connectFunc // for tests; nil is net.Dialer
+	dialer  dial.Dialer
+	connect dial.ConnectFunc // for tests; nil is net.Dialer
 }
-
-// connectFunc connects to one address.
-type connectFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // Dial connects to addr over IPv4 within Timeout. Dial fails for IPv6 addresses, and for names that have only IPv6
 // addresses.
 func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
-	return d.dialContext(context.Background(), "tcp4", addr)
+	return d.DialContext(context.Background(), "tcp4", addr)
 }
 
 // DialTimeout connects to addr over IPv4 within timeout. If timeout is zero or negative, DialTimeout fails with
 // ErrDialTimeout. See [TCPDialer.Dial].
 func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return d.dialWithin(context.Background(), timeout, "tcp4", addr)
+	return contextDial(d.dial).within(context.Background(), timeout, "tcp4", addr)
 }
 
 // DialDualStack connects to addr over IPv4 or IPv6 within Timeout.
 func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
-	return d.dialContext(context.Background(), "tcp", addr)
+	return d.DialContext(context.Background(), "tcp", addr)
 }
 
 // DialDualStackTimeout connects to addr over IPv4 or IPv6 within timeout. If timeout is zero or negative,
 // DialDualStackTimeout fails with ErrDialTimeout.
 func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return d.dialWithin(context.Background(), timeout, "tcp", addr)
+	return contextDial(d.dial).within(context.Background(), timeout, "tcp", addr)
 }
 
 // DialContext connects to addr within Timeout, and gives up when ctx is done. network is "tcp", "tcp4", "tcp6"
 // or "unix". The method can be used as HostClient.DialContext and http.Transport.DialContext.
 func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	return d.dialContext(ctx, network, addr)
+	return contextDial(d.dial).limited(ctx, d.Timeout, DefaultDialTimeout, network, addr)
 }
 
 // FlushDNSCache removes all names from the dialer's cache.
-func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
+func (d *TCPDialer) FlushDNSCache() { d.dialer.Flush() }
+
+// Resolver looks up the addresses of names. *net.Resolver implements Resolver.
+type Resolver interface {
+	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials
+	// to the same name share one call. ctx is done when no dial waits for the result any more. ctx carries the
+	// context values of the first dial.
+	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
+}
+
+// StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle connection
+// that is not a socket, the client calls Stale. Connections of package memnet have a Stale method. The client assumes
+// that an idle connection without a Stale method is usable. If the connection turns out to be closed, the client
+// retries requests that are safe to repeat.
+type StaleConn interface {
+	net.Conn
+
+	// Stale reports, without waiting, whether a Read would return at once with data or an error. Stale may be called
+	// concurrently with other methods.
+	Stale() bool
+}
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
@@ -133,29 +144,13 @@ func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 // a separate TCPDialer.
 func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
-func (d *TCPDialer) dialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	switch {
-	case d.Timeout < 0:
-		return d.dial(ctx, network, addr)
-	case d.Timeout == 0:
-		return d.dialWithin(ctx, DefaultDialTimeout, network, addr)
-	}
-	return d.dialWithin(ctx, d.Timeout, network, addr)
-}
-
-func (d *TCPDialer) dialWithin(ctx context.Context, timeout time.Duration, network, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return d.dial(ctx, network, addr)
-}
-
 // dial connects to addr as long as ctx allows.
 func (d *TCPDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	nc, err := d.dialAny(ctx, network, addr)
+	nc, err := d.dialer.Dial(ctx, d.options(), network, addr)
 	if err == nil {
 		return nc, nil
 	}
-	return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: dialError(ctx, err)}
+	return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: dialError(ctx, shownPanic(err))}
 }
 
 // dialError returns the reason why a dial failed: the end of ctx, or else err. The dial may notice before ctx
@@ -173,155 +168,105 @@ func dialError(ctx context.Context, err error) error {
 	return err
 }
 
-func (d *TCPDialer) dialAny(ctx context.Context, network, addr string) (net.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// options returns the settings of a dial, with defaults.
+func (d *TCPDialer) options() *dial.Options {
+	o := &dial.Options{
+		Concurrency: d.Concurrency, LocalAddr: d.LocalAddr, Resolver: d.Resolver, Keep: d.DNSCacheDuration,
+		SystemNames: d.DisableDNSResolution, Connect: d.connect,
 	}
-	if path, ok := unixPath(addr); ok || network == "unix" {
-		return d.dialOne(ctx, "unix", path)
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
 	}
-	if network != "tcp" && network != "tcp4" && network != "tcp6" {
-		return nil, net.UnknownNetworkError(network)
+	if o.Keep == 0 {
+		o.Keep = DefaultDNSCacheDuration
 	}
-	host, port, err := splitDialAddr(addr)
-	if err != nil {
-		return nil, err
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		if network == "tcp4" && !ip.Unmap().Is4() {
-			return nil, errIPv4Only
-		}
-		return d.dialOne(ctx, network, netip.AddrPortFrom(ip, port).String())
-	}
-	if host, err = asciiHost(host); err != nil {
-		return nil, err
-	}
-	if d.DisableDNSResolution {
-		return d.dialOne(ctx, network, net.JoinHostPort(host, strconv.Itoa(int(port))))
-	}
-	return d.dialName(ctx, network, host, port)
+	return o
 }
 
-// dialName connects to one of the addresses of a name.
-func (d *TCPDialer) dialName(ctx context.Context, network, host string, port uint16) (net.Conn, error) {
-	known, err := d.names.lookup(ctx, d, host)
-	if err != nil {
-		return nil, err
-	}
-	addrs := d.usable(known.inTurn(), network)
+// contextDial connects to addr as long as ctx allows.
+type contextDial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// within connects to addr within timeout. It fails if timeout is zero or negative.
+func (dial contextDial) within(ctx context.Context, timeout time.Duration, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return dial(ctx, network, addr)
+}
+
+// limited connects to addr within timeout. Zero means byDefault. With a negative timeout, only ctx limits the dial.
+func (dial contextDial) limited(ctx context.Context, timeout, byDefault time.Duration, network, addr string) (net.Conn, error) {
 	switch {
-	case len(addrs) > 0:
-	case network == "tcp4":
-		return nil, errIPv4Only
-	default:
-		return nil, errNoAddress
+	case timeout < 0:
+		return dial(ctx, network, addr)
+	case timeout == 0:
+		timeout = byDefault
 	}
-	release, err := d.turns.enter(ctx, d.Concurrency)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	nc, winner, err := d.race(ctx, addrs, port)
-	if err == nil && winner.Is4() != addrs[0].Is4() {
-		known.won(winner)
-	}
-	return nc, err
+	return dial.within(ctx, timeout, network, addr)
 }
 
-// usable returns those of the addresses that can be dialed on the network, and from
-// LocalAddr.
-func (d *TCPDialer) usable(addrs []netip.Addr, network string) []netip.Addr {
-	v4, v6 := network != "tcp6", network != "tcp4"
-	if d.LocalAddr != nil && len(d.LocalAddr.IP) > 0 {
-		local4 := d.LocalAddr.IP.To4() != nil
-		v4, v6 = v4 && local4, v6 && !local4
-	}
-	kept := addrs[:0]
-	for _, addr := range addrs {
-		if addr.Is4() && v4 || addr.Is6() && v6 {
-			kept = append(kept, addr)
+// dialFuncs are the functions with which a client or a ProxyDialer opens connections. The first one that is set is
+// used. If none is set, the TCPDialer that the process shares is used.
+type dialFuncs struct {
+	context contextDial
+	timeout DialFuncWithTimeout
+	plain   DialFunc
+
+	dualStack bool // the shared TCPDialer uses IPv6, too
+}
+
+// takeNoContext reports whether the function that is used takes no context.
+func (f dialFuncs) takeNoContext() bool {
+	return f.context == nil && (f.timeout != nil || f.plain != nil)
+}
+
+// withContext returns f without the functions that take no context.
+func (f dialFuncs) withContext() dialFuncs {
+	return dialFuncs{context: f.context, dualStack: f.dualStack}
+}
+
+// dial connects to addr. The functions that take no context may outlive ctx, but dial does not.
+func (f dialFuncs) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	switch {
+	case f.context != nil:
+		return f.context(ctx, network, addr)
+	case f.timeout != nil:
+		timeout := DefaultDialTimeout
+		if at, ok := ctx.Deadline(); ok {
+			timeout = time.Until(at)
 		}
+		return dialAside(ctx, func() (net.Conn, error) { return f.timeout(addr, timeout) })
+	case f.plain != nil:
+		return dialAside(ctx, func() (net.Conn, error) { return f.plain(addr) })
+	case network == "tcp" && !f.dualStack:
+		network = "tcp4"
 	}
-	return kept
+	return defaultDialer.DialContext(ctx, network, addr)
 }
 
-// dialOne connects to a single address when the turnstile lets the dial through.
-func (d *TCPDialer) dialOne(ctx context.Context, network, addr string) (net.Conn, error) {
-	release, err := d.turns.enter(ctx, d.Concurrency)
-	if err != nil {
-		return nil, err
+// dialAside calls a function that takes no context, and waits for it until ctx is done. If the function connects after
+// that, the connection is closed. If it panics after that, the panic is dropped.
+func dialAside(ctx context.Context, call func() (net.Conn, error)) (net.Conn, error) {
+	if ctx.Done() == nil {
+		return call()
 	}
-	defer release()
-	return d.connectTo(ctx, network, addr)
-}
-
-// connectTo makes one connection.
-func (d *TCPDialer) connectTo(ctx context.Context, network, addr string) (net.Conn, error) {
-	trace := dialTraceOf(ctx)
-	trace.onConnectStart(network, addr)
-	connect := d.connect
-	if connect == nil {
-		connect = d.fromLocalAddr(network)
-	}
-	nc, err := connect(ctx, network, addr)
-	told := false
-	defer func() {
-		if !told && nc != nil { // a callback has panicked
-			nc.Close()
+	var nc net.Conn
+	var err error
+	dialed := make(chan error)
+	callback.Go(func() { nc, err = call() }, func(failure error) {
+		select {
+		case dialed <- failure:
+		case <-ctx.Done():
+			if nc != nil {
+				nc.Close()
+			}
 		}
-	}()
-	trace.onConnectDone(network, addr, err)
-	told = true
-	return nc, err
-}
-
-// fromLocalAddr connects with package net, from LocalAddr.
-func (d *TCPDialer) fromLocalAddr(network string) connectFunc {
-	var dialer net.Dialer
-	if d.LocalAddr != nil && network != "unix" {
-		dialer.LocalAddr = d.LocalAddr
-	}
-	return dialer.DialContext
-}
-
-// unixPath returns the path of a unix socket, and whether addr is one. Otherwise it returns addr.
-func unixPath(addr string) (path string, ok bool) {
-	path, ok = strings.CutPrefix(addr, "unix:")
-	if _, isPort := ascii.ParseUint(path); ok && isPort {
-		return addr, false
-	}
-	return path, ok
-}
-
-// splitDialAddr cuts host:port. Neither part may be missing.
-func splitDialAddr(addr string) (host string, port uint16, err error) {
-	host, portText, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", 0, errDialAddr
-	}
-	n, ok := ascii.ParseUint(portText)
-	if !ok || n == 0 || n > 65535 || host == "" {
-		return "", 0, errDialAddr
-	}
-	return host, uint16(n), nil
-}
-
-// turnstile limits how many dials run at the same time. Further dials wait their turn in order of arrival.
-type turnstile struct {
-	once  sync.Once
-	slots chan struct{}
-}
-
-// enter waits until fewer than limit dials are inside. The caller must call leave when its dial has ended. A
-// limit of zero or less means unlimited.
-func (t *turnstile) enter(ctx context.Context, limit int) (leave func(), err error) {
-	if limit <= 0 {
-		return func() {}, nil
-	}
-	t.once.Do(func() { t.slots = make(chan struct{}, limit) })
+	})
 	select {
-	case t.slots <- struct{}{}:
-		return func() { <-t.slots }, nil
+	case failure := <-dialed:
+		if failure != nil {
+			return nil, callback.Again(failure)
+		}
+		return nc, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

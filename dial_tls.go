@@ -2,13 +2,19 @@ package gallop
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
 	"io"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/dial"
 )
 
 // clientTLS does the TLS handshakes of one client, which resume sessions of earlier ones. The zero value is ready for
@@ -48,15 +54,15 @@ func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tl
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	trace := dialTraceOf(ctx)
-	trace.onTLSStart()
+	trace := dial.TraceOf(ctx)
+	trace.OnTLSStart()
 	tc := tls.Client(&tlsCarrier{Conn: nc}, cfg)
 	if err = tc.HandshakeContext(ctx); err != nil {
 		if err = dialError(ctx, err); err == ErrDialTimeout {
 			err = ErrTLSHandshakeTimeout
 		}
 	}
-	trace.onTLSDone(tc.ConnectionState(), err)
+	trace.OnTLSDone(tc.ConnectionState(), err)
 	return tc, err
 }
 
@@ -82,7 +88,7 @@ func (c *tlsCarrier) NetConn() net.Conn { return c.Conn }
 // wasCutOff reports whether nc, whose input has ended, is a TLS connection without close_notify from the peer. Anyone on
 // the path may have ended such a connection (RFC 9112 §9.8).
 func wasCutOff(nc net.Conn) bool {
-	if t, ok := nc.(*tunnelConn); ok {
+	if t, ok := nc.(*dial.TunnelConn); ok {
 		nc = t.Conn
 	}
 	tc, ok := nc.(*tls.Conn)
@@ -130,8 +136,8 @@ func spokenProtos(asked []string) []string {
 // tlsServerName returns the name that the certificate of addr must be valid for: its host, without the zone of an IPv6
 // address and without a trailing dot.
 func tlsServerName(addr string) (string, error) {
-	host, _, err := splitDialAddr(addr)
-	if _, isPath := unixPath(addr); err != nil || isPath {
+	host, _, err := dial.SplitAddr(addr)
+	if _, isPath := dial.UnixPath(addr); err != nil || isPath {
 		return "", errNoTLSName
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -141,4 +147,84 @@ func tlsServerName(addr string) (string, error) {
 		return "", errNoTLSName
 	}
 	return host, nil
+}
+
+// tlsSessions remembers TLS sessions to resume (RFC 8446 §2.2), for each configuration by itself. A session that is resumed stands
+// for the certificates of both sides, which are neither sent nor checked again: under another configuration that could be
+// the wrong client's certificate, or a server's that was never checked. The zero value is ready; it may be used
+// concurrently.
+type tlsSessions struct {
+	mu     sync.Mutex
+	caches map[tlsIdentity]tls.ClientSessionCache
+}
+
+const (
+	// tlsSessionsEach is how many sessions are remembered for a configuration.
+	tlsSessionsEach = 64
+
+	// tlsConfigs is for how many configurations sessions are remembered. A client that makes a new configuration
+	// for each connection resumes nothing, and has to hold a bounded number.
+	tlsConfigs = 64
+)
+
+// tlsIdentity tells configurations apart. It notices most changes of a configuration in place, too, but functions cannot be compared.
+type tlsIdentity struct {
+	config       *tls.Config
+	certificates [sha256.Size]byte // over the leaf of each
+	roots        *x509.CertPool
+	serverName   string
+	insecure     bool
+}
+
+func tlsIdentityOf(cfg *tls.Config) tlsIdentity {
+	if cfg == nil {
+		return tlsIdentity{}
+	}
+	id := tlsIdentity{config: cfg, roots: cfg.RootCAs, serverName: cfg.ServerName, insecure: cfg.InsecureSkipVerify}
+	if len(cfg.Certificates) > 0 {
+		id.certificates = leavesOf(cfg.Certificates)
+	}
+	return id
+}
+
+// leavesOf returns a hash of the leaves of the certificates, in their order.
+func leavesOf(certificates []tls.Certificate) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for i := range certificates {
+		var leaf []byte
+		if chain := certificates[i].Certificate; len(chain) > 0 {
+			leaf = chain[0]
+		}
+		_ = binary.Write(h, binary.BigEndian, int64(len(leaf)))
+		h.Write(leaf)
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+// of returns the sessions of a configuration, which may be nil. It returns nil if sessions are not ours to remember: if the
+// configuration has a cache of its own, or if it checks certificates with VerifyPeerCertificate alone, which is not called for a
+// session that is resumed.
+func (s *tlsSessions) of(cfg *tls.Config) tls.ClientSessionCache {
+	if cfg != nil && (cfg.ClientSessionCache != nil || cfg.VerifyPeerCertificate != nil && cfg.VerifyConnection == nil) {
+		return nil
+	}
+	id := tlsIdentityOf(cfg)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cache := s.caches[id]
+	if cache == nil {
+		if s.caches == nil {
+			s.caches = map[tlsIdentity]tls.ClientSessionCache{}
+		}
+		for old := range s.caches { // any
+			if len(s.caches) < tlsConfigs {
+				break
+			}
+			delete(s.caches, old)
+		}
+		cache = tls.NewLRUClientSessionCache(tlsSessionsEach)
+		s.caches[id] = cache
+	}
+	return cache
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
 )
@@ -331,9 +332,9 @@ func TestClientTLSTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTLSPeer(t, "host.test")
 		var got []string
-		ctx := withDialTrace(t.Context(), &dialTrace{
-			tlsStart: func() { got = append(got, "start") },
-			tlsDone: func(state tls.ConnectionState, err error) {
+		ctx := dial.WithTrace(t.Context(), &dial.Trace{
+			TLSStart: func() { got = append(got, "start") },
+			TLSDone: func(state tls.ConnectionState, err error) {
 				if err != nil {
 					got = append(got, "error")
 				} else {

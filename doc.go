@@ -3,14 +3,11 @@
 //
 // Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
-//	buffers.go                   buffers kept, structs not copied
-//	byte_range.go                one range of bytes
 //	certificate.go               a self-signed certificate for tests
 //	compress.go                  coding and decoding bytes
 //	doc.go                       rooms and package documentation
-//	entity_tag.go                entity tags and their lists
 //	errors.go                    errors and the phases named
-//	limits.go                    limits, deadlines and their defaults
+//	limits.go                    limits, deadlines, buffers kept
 //	logger.go                    where log messages go
 //	names.go                     names of methods and headers
 //	panics.go                    panics that reach the caller
@@ -28,9 +25,6 @@
 //	body_read.go                 bodies from a bufio.Reader
 //	body_stream.go               bodies that are streams
 //	cookie.go                    a cookie with its attributes
-//	cookie_date.go               dates in Expires
-//	cookie_parse.go              parsing Set-Cookie
-//	cookie_request.go            parsing and writing Cookie
 //	header.go                    how headers are stored
 //	header_coding.go             codings that headers name
 //	header_cookies.go            Cookie and Set-Cookie headers
@@ -43,47 +37,30 @@
 //	header_trailers.go           headers after a chunked body
 //	header_write.go              heads as bytes
 //	message.go                   pools, writing whole messages
+//	message_read.go              messages from a bufio.Reader
 //	multipart.go                 forms of a request
 //	multipart_reader.go          parts as they arrive
 //	request.go                   a request
-//	request_read.go              requests from a bufio.Reader
 //	request_write.go             requests as bytes, sent again
 //	response.go                  a response
-//	response_coding.go           choosing a coding for responses
-//	response_compress.go         writing compressed responses
-//	response_read.go             responses from a bufio.Reader
+//	response_coding.go           choosing codings, compressing responses
 //	response_write.go            responses as bytes
 //	stream_reader.go             writers turned into readers
 //	uri.go                       a URI and its parts
-//	uri_host.go                  hosts, valid and in ASCII
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
 // Room 3, network, holds the public dialers, proxies, TLS for clients, and connections from which bytes were already
 // read.
 //
-//	dial.go                      the dialer and its settings
-//	dial_dns.go                  looking up names, with cache
-//	dial_happy.go                trying several addresses
-//	dial_probe.go                whether idle connections are good
-//	dial_probe_other.go          the same without sockets
-//	dial_probe_unix.go           looking at an idle socket
-//	dial_tls.go                  a client's TLS handshakes
-//	dial_tls_sessions.go         TLS sessions to resume
-//	dial_trace.go                what dialing reports
+//	dial.go                      the dialer, choosing dial functions
+//	dial_tls.go                  TLS handshakes, sessions to resume
 //	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy
-//	proxy_connect.go             HTTP proxies: CONNECT
-//	proxy_env.go                 which proxy a URL needs
-//	proxy_socks5.go              SOCKS 5 proxies
-//	proxy_tunnel.go              connections through a proxy
 //
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.
 //
 //	cookiejar.go                 the jar and its methods
-//	cookiejar_match.go           which cookies match a request
-//	cookiejar_read.go            cookies a jar accepts
-//	cookiejar_store.go           how cookies are kept
 //
 // Room 5, client, holds the clients and how they make calls.
 //
@@ -99,11 +76,9 @@
 //	client_host.go               a client for one host
 //	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
-//	client_lb_choice.go          which client gets a call
 //	client_pipeline.go           a client that pipelines
-//	client_pipeline_call.go      a call that is pipelined
+//	client_pipeline_call.go      pipelined calls, also during outages
 //	client_pipeline_conn.go      a connection with pipelined calls
-//	client_pipeline_outage.go    dialing while servers are down
 //	client_pool.go               connections to one host
 //	client_pool_dial.go          dialing on another goroutine
 //	client_read.go               reading responses
@@ -134,12 +109,10 @@
 //	server_conns.go              the table of connections
 //	server_hijack.go             handing connections over
 //	server_input.go              waiting and reading
-//	server_listen.go             listening on addresses
-//	server_listeners.go          listeners that are served
+//	server_listen.go             listening, listeners that are served
 //	server_log.go                what a server logs
-//	server_loop_closed_linux.go  closed connections of a loop
 //	server_loop_linux.go         serving on event loops
-//	server_loop_listen_linux.go  accepting on event loops
+//	server_loop_listen_linux.go  accepting, closing on event loops
 //	server_loop_other.go         no event loops
 //	server_loop_tls_linux.go     TLS on event loops
 //	server_output.go             writing and its deadlines
@@ -153,6 +126,8 @@
 //	server_turnaway.go           refusing connections beyond limits
 //	server_wait_other.go         waiting for input with buffers
 //	server_wait_unix.go          waiting for input without buffers
+//	testhook.go                  what tests reach
+//	testhook_linux.go            event loops of tests
 //	timeout.go                   handlers with a time limit
 //
 // Room 7, handlers, holds the handlers that come with the package: files and compression.
@@ -160,19 +135,9 @@
 //	compress_handler.go          a handler that compresses
 //	fs.go                        the file server and settings
 //	fs_coding.go                 compressed files
-//	fs_conditions.go             conditions of a request
 //	fs_content.go                serving any content
-//	fs_ctime_ctim.go             change times on most systems
-//	fs_ctime_ctimespec.go        change times on BSD
-//	fs_ctime_other.go            no change times
 //	fs_handler.go                from path to file
-//	fs_listing.go                lists of directories
-//	fs_path.go                   rewriting paths
-//	fs_ranges.go                 parts of a content
 //	fs_serve.go                  serving one file
-//	fs_tag.go                    a file's entity tag
-//	fs_types.go                  media types
-//	fs_windowsnames.go           names refused on Windows
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
 // but no other room may use it.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -34,10 +35,10 @@ var (
 var (
 	// ErrInvalidCookieValue is returned if a Set-Cookie value contains bytes that are forbidden in cookies, such as
 	// control characters.
-	ErrInvalidCookieValue = errors.New("gallop: invalid cookie value")
+	ErrInvalidCookieValue = cookie.ErrInvalid
 
 	// ErrNoCookies is returned for a Set-Cookie value that has neither a name nor a value.
-	ErrNoCookies = errors.New("gallop: no cookies found")
+	ErrNoCookies = cookie.ErrEmpty
 )
 
 // Errors of URI.
@@ -213,11 +214,6 @@ var (
 	// ErrNoMultipartForm is returned if the Content-Type of a request is not multipart/form-data with exactly one
 	// valid boundary.
 	ErrNoMultipartForm = errors.New("gallop: Content-Type is not multipart/form-data with a valid boundary")
-
-	errMultipartDelimiter = errors.New("gallop: multipart boundary is missing or not followed by a line end (RFC 2046 §5.1.1)")
-	errMultipartHeader    = errors.New("gallop: header of a part is malformed (RFC 2046 §5.1)")
-	errMultipartTooLarge  = errors.New("gallop: header of a part is too large")
-	errMultipartParts     = errors.New("gallop: too many parts")
 )
 
 // Errors of redirects.
@@ -284,20 +280,7 @@ var (
 	// context.DeadlineExceeded) is true, and the method Timeout returns true.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
-	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
-	errNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed with these settings"}
-	errIPv4Only  error = &net.AddrError{Err: "no IPv4 address; to dial IPv6, use DialDualStack"}
-	errNoTLSName       = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
-)
-
-// Errors of proxies.
-var (
-	errProxyScheme      = errors.New("the scheme of a proxy must be http, https, socks5 or socks5h")
-	errProxyURL         = errors.New("the URL of a proxy is malformed")
-	errProxyTarget      = errors.New("the address is not a host:port that a proxy can connect to")
-	errProxyCredentials = errors.New("the credentials for the proxy are too long or contain a character that is not allowed")
-	errProxyRejects     = errors.New("credentials are missing or wrong")
-	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
+	errNoTLSName = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
 )
 
 // ErrDialWithUpstream is returned if dialing or the TLS handshake failed. Upstream contains the address that was
@@ -406,11 +389,9 @@ var (
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
-	errIDN         = errors.New("gallop: the host is not a valid internationalized domain name (RFC 5891, UTS 46)")
 	errUnasked101  = errors.New("gallop: the server switched protocols, but the request did not ask for an upgrade")
 	errScheme      = errors.New("gallop: the scheme of the URL is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")
-	errGoexit      = errors.New("gallop: a callback ended its goroutine (runtime.Goexit)")
 	errNoAddr      = errors.New("gallop: HostClient.Addr is empty; set it to host:port")
 )
 

@@ -142,3 +142,15 @@ func ExampleNewVHostPathRewriter() {
 	// 404
 	// Not Found
 }
+
+// A handler serves a part of a slice without ServeContent.
+func ExampleParseByteRange() {
+	content := []byte("hello, world")
+	first, last, err := gallop.ParseByteRange([]byte("bytes=7-"), len(content))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d-%d: %s\n", first, last, content[first:last+1])
+	// Output: 7-11: world
+}

@@ -5,21 +5,17 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/files"
 )
 
-// This file has the settings of the file server. The other files of its family:
+// This file has the settings of the file server. The rules that need no request are in internal/files. The other files
+// of its family:
 //
-//	fs_handler.go       takes a request from its path to a file or directory
-//	fs_path.go          turns paths into names and refuses what has none
-//	fs_windowsnames.go  says which names are refused on Windows
-//	fs_content.go       sends a content
-//	fs_conditions.go    decides by the conditions of a request whether to send it
-//	fs_ranges.go        decides which parts of it to send
-//	fs_coding.go        chooses the content coding
-//	fs_types.go         finds the media type
-//	fs_tag.go           makes entity tags, with fs_ctime*.go for the time of a change
-//	fs_listing.go       lists directories
-//	fs_serve.go         sends single files
+//	fs_handler.go  takes a request from its path to a file, an index or a list of files
+//	fs_content.go  sends a content, or the parts of it that a request asks for
+//	fs_coding.go   chooses the content coding
+//	fs_serve.go    sends single files
 
 // FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory, without
 // index files, directory listings or compression.
@@ -186,7 +182,7 @@ func (f *FS) NewRequestHandler() RequestHandler {
 func (f *FS) tree(root string) fileTree {
 	switch {
 	case f.FS != nil:
-		sub, err := fs.Sub(f.FS, cleanRoot(root))
+		sub, err := fs.Sub(f.FS, files.CleanRoot(root))
 		return fileTree{files: sub, err: err}
 	case root == "" && f.AllowEmptyRoot:
 		return fileTree{files: os.DirFS("/")}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/files"
 )
 
 // ServeContent responds with content. ServeContent evaluates the conditions and the Range header of the request (RFC
@@ -68,8 +69,7 @@ func (r *representation) send(ctx *RequestCtx) {
 	valid := r.describe(h)
 	plain := ctx.Response.StatusCode() != StatusOK
 	if !plain {
-		status := valid.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
-		if status != 0 {
+		if status := failedCondition(ctx, &valid); status != 0 {
 			closeReader(r.reader)
 			answerCondition(ctx, status)
 			return
@@ -88,7 +88,7 @@ func (r *representation) send(ctx *RequestCtx) {
 	}
 	if r.ranges && !plain {
 		h.Set(HeaderAcceptRanges, "bytes")
-		if ctx.IsGet() && valid.allowsRange(&ctx.Request.Header) && r.sendRanges(ctx) {
+		if ctx.IsGet() && valid.AllowsRange(ctx.Request.Header.PeekAll(HeaderIfRange)) && r.sendRanges(ctx) {
 			return
 		}
 	}
@@ -96,24 +96,24 @@ func (r *representation) send(ctx *RequestCtx) {
 }
 
 // describe sets the fields by which the representation is recognised, and returns them.
-func (r *representation) describe(h *ResponseHeader) (v validator) {
-	v.tag = bytes.Clone(h.Peek(HeaderETag))
+func (r *representation) describe(h *ResponseHeader) (v files.Validator) {
+	v.Tag = bytes.Clone(h.Peek(HeaderETag))
 	switch {
-	case v.tag == nil && r.tag != "":
-		v.tag = strconv.AppendQuote(nil, r.tag)
+	case v.Tag == nil && r.tag != "":
+		v.Tag = strconv.AppendQuote(nil, r.tag)
 		if r.weak {
-			v.tag = append([]byte("W/"), v.tag...)
+			v.Tag = append([]byte("W/"), v.Tag...)
 		}
-		h.set(UnsafeBytes(HeaderETag), v.tag)
-	case len(v.tag) > 0 && v.tag[0] == '"' && r.coding != coding.Identity:
+		h.set(UnsafeBytes(HeaderETag), v.Tag)
+	case files.IsStrong(v.Tag) && r.coding != coding.Identity:
 		// The handler's is that of the resource. Strong ones differ by coding: RFC 9110 §8.8.3.3.
-		v.tag = append([]byte("W/"), v.tag...)
-		h.set(UnsafeBytes(HeaderETag), v.tag)
+		v.Tag = append([]byte("W/"), v.Tag...)
+		h.set(UnsafeBytes(HeaderETag), v.Tag)
 	}
-	v.coarse = r.negotiated || r.weak
-	if hasTime(r.modified) {
-		v.modified = earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
-		h.SetLastModified(v.modified)
+	v.Coarse = r.negotiated || r.weak
+	if files.HasTime(r.modified) {
+		v.Modified = earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
+		h.SetLastModified(v.Modified)
 	}
 	return v
 }
@@ -123,20 +123,20 @@ func (r *representation) setType(h *ResponseHeader) error {
 	if h.head.Fields.Has(field.ContentType) {
 		return nil
 	}
-	if t := typeByName(r.name); t != "" {
+	if t := files.TypeByName(r.name); t != "" {
 		h.SetContentType(t)
 		return nil
 	}
 	start, err := r.peek()
 	if err == nil {
-		h.SetContentType(typeByContent(start))
+		h.SetContentType(files.TypeByContent(start))
 	}
 	return err
 }
 
 // peek returns the first bytes of the reader, which it leaves at its start.
 func (r *representation) peek() ([]byte, error) {
-	start := make([]byte, typeByContentBytes)
+	start := make([]byte, files.SniffBytes)
 	n, err := io.ReadFull(r.reader, start)
 	if start = start[:n]; err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = nil
@@ -202,7 +202,7 @@ func (r *representation) sendRanges(ctx *RequestCtx) bool {
 		return false
 	}
 	h := &ctx.Response.Header
-	spans, ignore := parseSpans(lines[0], r.size)
+	spans, ignore := files.ParseSpans(lines[0], r.size)
 	switch {
 	case ignore:
 		return false
@@ -215,28 +215,28 @@ func (r *representation) sendRanges(ctx *RequestCtx) bool {
 	content := r.reader.(io.ReadSeeker)
 	ctx.SetStatusCode(StatusPartialContent)
 	if len(spans) > 1 {
-		parts := newMultipartSpans(content, h.ContentType(), spans, r.size)
-		h.SetContentType("multipart/byteranges; boundary=" + parts.boundary)
-		ctx.SetBodyStream(&ownedReader{parts.Reader, content}, streamSize(parts.size))
+		parts := files.NewMultipart(content, h.ContentType(), spans, r.size)
+		h.SetContentType("multipart/byteranges; boundary=" + parts.Boundary)
+		ctx.SetBodyStream(&ownedReader{parts.Reader, content}, streamSize(parts.Size))
 		return true
 	}
-	h.set(UnsafeBytes(HeaderContentRange), appendContentRange(nil, spans[0], r.size))
+	h.set(UnsafeBytes(HeaderContentRange), files.AppendContentRange(nil, spans[0], r.size))
 	body, err := section(content, spans[0])
 	if err != nil {
 		r.fail(ctx, err)
 		return true
 	}
-	ctx.SetBodyStream(body, streamSize(spans[0].length))
+	ctx.SetBodyStream(body, streamSize(spans[0].Length))
 	return true
 }
 
 // section returns what reads one part of content and closes it.
-func section(content io.ReadSeeker, span byteSpan) (io.Reader, error) {
+func section(content io.ReadSeeker, span files.Span) (io.Reader, error) {
 	if file, ok := content.(*os.File); ok {
-		_, err := file.Seek(span.start, io.SeekStart)
-		return &fileSection{file: file, left: span.length}, err
+		_, err := file.Seek(span.Start, io.SeekStart)
+		return &fileSection{file: file, left: span.Length}, err
 	}
-	return &ownedReader{&seekSection{content: content, start: span.start, left: span.length}, content}, nil
+	return &ownedReader{files.NewSection(content, span), content}, nil
 }
 
 // ownedReader closes what it reads from.
@@ -279,4 +279,57 @@ func answerPlain(ctx *RequestCtx, status int) {
 	ctx.Response.Header.dropCoding()
 	ctx.SetContentType("text/plain; charset=utf-8")
 	ctx.SetBodyString(StatusMessage(status))
+}
+
+// FailedCondition evaluates the conditions of the request, such as If-None-Match (RFC 9110 §13.2.2). FailedCondition
+// compares the conditions with the ETag and Last-Modified headers of ctx.Response. If a condition fails,
+// FailedCondition returns the status for the response, which is 304 or 412. If no condition fails, the result is 0.
+func (ctx *RequestCtx) FailedCondition() int {
+	v := responseValidator(&ctx.Response)
+	return failedCondition(ctx, &v)
+}
+
+// AllowsRange reports whether the handler may respond with the ranges that the request asks for. The result is true
+// only for a GET request with one Range header. An If-Range header must equal the ETag or Last-Modified header of
+// ctx.Response (RFC 9110 §14.2). The matching ETag or Last-Modified header must be a strong validator (RFC 9110
+// §13.1.5).
+func (ctx *RequestCtx) AllowsRange() bool {
+	v := responseValidator(&ctx.Response)
+	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.AllowsRange(ctx.Request.Header.PeekAll(HeaderIfRange))
+}
+
+// responseValidator returns the validator in the head of resp.
+func responseValidator(resp *Response) files.Validator {
+	v := files.Validator{Tag: resp.Header.Peek(HeaderETag)}
+	if modified, err := ParseHTTPDate(resp.Header.Peek(HeaderLastModified)); err == nil {
+		v.Modified = modified
+	}
+	return v
+}
+
+// failedCondition returns the status of the response, 304 or 412, if a condition of the request fails, and 0 if not.
+func failedCondition(ctx *RequestCtx, v *files.Validator) int {
+	h := &ctx.Request.Header
+	lines := h.peeked[:0]
+	peek := func(name string) [][]byte {
+		from := len(lines)
+		lines = h.appendPeeked(lines, name)
+		return lines[from:]
+	}
+	conditions := files.Conditions{
+		Match:           peek(HeaderIfMatch),
+		UnmodifiedSince: peek(HeaderIfUnmodifiedSince),
+		NoneMatch:       peek(HeaderIfNoneMatch),
+		ModifiedSince:   peek(HeaderIfModifiedSince),
+	}
+	h.peeked = lines
+	return v.Failed(&conditions, ctx.IsGet() || ctx.IsHead())
+}
+
+// ParseByteRange parses the value of a Range header with a single range, such as "bytes=0-99", "bytes=100-" or
+// "bytes=-100" (RFC 9110 §14.1.2). contentLength is the size of the content in bytes. ParseByteRange returns the
+// positions of the first and the last requested byte within the content. A range that contains no byte of the content
+// is an error.
+func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
+	return files.ParseByteRange(byteRange, contentLength)
 }

@@ -8,8 +8,46 @@ import (
 	"syscall"
 
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/files"
 	"github.com/gallop-http/gallop/internal/target"
 )
+
+// PathRewriteFunc returns the path that FS looks up for a request. The returned slice can share memory with the
+// request's path. If the returned path has an empty segment or a ".." segment, FS responds with 404.
+type PathRewriteFunc func(ctx *RequestCtx) []byte
+
+// NewPathPrefixStripper returns a PathRewriteFunc that removes the first prefixSize bytes of the path. For example, if
+// prefixSize is 3, "/foo/bar" becomes "o/bar". A path with fewer than prefixSize bytes stays unchanged.
+func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte {
+		p := ctx.Path()
+		if prefixSize > 0 && len(p) >= prefixSize {
+			p = p[prefixSize:]
+		}
+		return p
+	}
+}
+
+// NewPathSlashesStripper returns a PathRewriteFunc that removes the first slashesCount segments of the path. For
+// example, if slashesCount is 1, "/foo/bar" becomes "/bar". If slashesCount is 2, "/foo/bar" becomes "".
+func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte { return files.StripSegments(ctx.Path(), slashesCount) }
+}
+
+// NewVHostPathRewriter returns a PathRewriteFunc for virtual hosts: each host's files are in a directory named after
+// the host. The PathRewriteFunc removes the first slashesCount segments of the path and puts the requested host in
+// front of the rest. For example, if slashesCount is 1, "/images/a.jpg" on img.example.com becomes
+// "/img.example.com/a.jpg". For a request without a host, the path becomes "/invalid-host/".
+func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte {
+		host := ctx.Host()
+		if len(host) == 0 || bytes.IndexByte(host, '/') >= 0 {
+			return []byte("/invalid-host/")
+		}
+		p := append([]byte{'/'}, host...)
+		return append(p, files.StripSegments(ctx.Path(), slashesCount)...)
+	}
+}
 
 // fileHandler is the handler that an FS makes.
 type fileHandler struct {
@@ -19,7 +57,7 @@ type fileHandler struct {
 	indexes      []string
 	codings      []fileCoding
 	list, ranges bool
-	hide         bool // what isHidden says
+	hide         bool // what files.IsHidden says
 }
 
 func (h *fileHandler) serve(ctx *RequestCtx) {
@@ -36,8 +74,8 @@ func (h *fileHandler) serve(ctx *RequestCtx) {
 		ctx.Error(StatusMessage(StatusBadRequest), StatusBadRequest)
 		return
 	}
-	name, ok := fileName(p)
-	if !ok || h.hide && isHidden(name) {
+	name, ok := files.Name(p)
+	if !ok || h.hide && files.IsHidden(name) {
 		h.notFound(ctx)
 		return
 	}
@@ -49,17 +87,17 @@ func endsInSlash(p []byte) bool { return len(p) > 0 && p[len(p)-1] == '/' }
 // serveName answers with the file or directory of that name. asDir says that the path
 // ends in a slash, so that only a directory will do, unless a program has put it there.
 func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
-	files, err := h.files.open()
+	tree, err := h.files.open()
 	if err != nil {
 		h.fail(ctx, err)
 		return
 	}
-	defer files.close()
-	if name, err = files.find(name); err != nil {
+	defer tree.close()
+	if name, err = tree.find(name); err != nil {
 		h.fail(ctx, err)
 		return
 	}
-	file, info, err := files.openFile(name)
+	file, info, err := tree.openFile(name)
 	switch {
 	case err != nil:
 		h.fail(ctx, err)
@@ -69,8 +107,8 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 			redirectToSlash(ctx)
 			return
 		}
-		h.serveDir(ctx, &files, name)
-	case asDir && (h.rewrite == nil || endsInSlash(ctx.Path())) && files.only == "":
+		h.serveDir(ctx, &tree, name)
+	case asDir && (h.rewrite == nil || endsInSlash(ctx.Path())) && tree.only == "":
 		file.Close()
 		h.notFound(ctx)
 	default:
@@ -79,13 +117,13 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 }
 
 // serveDir answers with the index file of a directory, or with a list.
-func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
+func (h *fileHandler) serveDir(ctx *RequestCtx, tree *openTree, dir string) {
 	for _, index := range h.indexes {
-		if hasEmptySegment(index) || h.hide && isHidden(index) {
+		if files.HasEmptySegment(index) || h.hide && files.IsHidden(index) {
 			continue
 		}
 		name := path.Join(dir, index)
-		file, info, err := files.openFile(name)
+		file, info, err := tree.openFile(name)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
@@ -104,19 +142,44 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 		ctx.Error(StatusMessage(StatusForbidden), StatusForbidden)
 		return
 	}
-	if err := sendListing(ctx, files.FS, dir, h.hide); err != nil {
+	if err := sendListing(ctx, tree.FS, dir, h.hide); err != nil {
 		h.fail(ctx, err)
 		return
 	}
 	h.encodeListing(ctx)
 }
 
+// sendListing responds with a page that lists the directory dir of tree. If hide is set, the page omits hidden names.
+func sendListing(ctx *RequestCtx, tree fs.FS, dir string, hide bool) error {
+	entries, more, err := files.List(tree, dir, hide)
+	if err != nil {
+		return err
+	}
+	h := &ctx.Response.Header
+	h.SetContentType("text/html; charset=utf-8")
+	h.dropCoding()
+	h.Set(HeaderContentSecurityPolicy, "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'")
+	h.Set(HeaderXContentTypeOptions, "nosniff")
+	h.Set(HeaderReferrerPolicy, "same-origin")
+	if h.forbidsTransform() {
+		h.Set(HeaderCacheControl, "no-cache, no-transform")
+	} else {
+		h.Set(HeaderCacheControl, "no-cache")
+	}
+	ctx.SetBody(files.AppendListing(nil, string(ctx.Host()), listedPath(ctx.URI()), entries, more))
+	return nil
+}
+
+// listedPath returns the path as the client sees it when it resolves relative links: an empty segment counts as a
+// directory.
+func listedPath(u *URI) string { return string(target.AppendWholePath(nil, u.PathOriginal())) }
+
 func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info fs.FileInfo) {
 	ctx.Response.dropBodyAndCoding()
 	r := newFileRepresentation(name, file, info)
 	head := &ctx.Response.Header
 	plain := head.head.Fields.Has(field.ContentEncoding) || head.hasDigest()
-	if t := typeByName(name); !plain && len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
+	if t := files.TypeByName(name); !plain && len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
 		h.encode(ctx, &r)
 	}
 	r.ranges = r.ranges && h.ranges
@@ -128,8 +191,8 @@ func newFileRepresentation(name string, file fs.File, info fs.FileInfo) represen
 	_, r.ranges = r.reader.(interface {
 		Seek(offset int64, whence int) (int64, error)
 	})
-	if hasTime(r.modified) {
-		r.tag, r.weak = fileTag(info)
+	if files.HasTime(r.modified) {
+		r.tag, r.weak = files.Tag(info)
 	}
 	return r
 }

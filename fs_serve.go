@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/files"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -74,7 +75,7 @@ var (
 )
 
 func serveOSFile(ctx *RequestCtx, name string, how *FS) {
-	if hasEmptySegment(name[len(filepath.VolumeName(name)):]) {
+	if files.HasEmptySegment(name[len(filepath.VolumeName(name)):]) {
 		ctx.NotFound()
 		return
 	}
@@ -93,17 +94,17 @@ func serveOSFile(ctx *RequestCtx, name string, how *FS) {
 	serveOneFile(ctx, os.DirFS(dir), UnsafeBytes(base), how)
 }
 
-func serveOneFile(ctx *RequestCtx, files fs.FS, p []byte, how *FS) {
+func serveOneFile(ctx *RequestCtx, tree fs.FS, p []byte, how *FS) {
 	h := fileHandler{
-		files:   fileTree{files: files},
-		coded:   fileTree{files: files},
+		files:   fileTree{files: tree},
+		coded:   fileTree{files: tree},
 		list:    how.GenerateIndexPages,
 		ranges:  how.AcceptByteRange,
 		codings: how.codings(),
 	}
 	name := path.Clean("/" + string(p))[1:]
 	switch {
-	case hasEmptySegment(string(p)):
+	case files.HasEmptySegment(string(p)):
 		h.notFound(ctx)
 		return
 	case name == "":

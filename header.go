@@ -147,13 +147,19 @@ func peekIn(l *field.List, name []byte) []byte {
 // PeekAll returns the values of all headers with this name, in order. The next call to PeekAll reuses the returned
 // slice.
 func (h *header) PeekAll(key string) [][]byte {
+	h.peeked = h.appendPeeked(h.peeked[:0], key)
+	return h.peeked
+}
+
+// appendPeeked appends to dst what PeekAll returns.
+func (h *header) appendPeeked(dst [][]byte, key string) [][]byte {
 	name := UnsafeBytes(key)
 	id := field.Lookup(name)
-	h.peeked = appendAll(h.peeked[:0], &h.head.Fields, id, name)
+	dst = appendAll(dst, &h.head.Fields, id, name)
 	if h.flags&announced != 0 && h.announces(name) {
-		h.peeked = appendAll(h.peeked, &h.trailers, id, name)
+		dst = appendAll(dst, &h.trailers, id, name)
 	}
-	return h.peeked
+	return dst
 }
 
 func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {

@@ -34,7 +34,7 @@ func TestHeadersDoNotAllocate(t *testing.T) {
 	parsed(t, &req)
 	buildResponse(&built)
 	room := make([]byte, 0, 4096)
-	c := cookie("session", "0123456789abcdef", "/")
+	c := cookieOf("session", "0123456789abcdef", "/")
 	b := []byte(browserHead)
 	n := 0
 	for name, f := range map[string]func(){

@@ -3,7 +3,7 @@ package gallop
 import (
 	"bytes"
 
-	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/field"
 )
 
@@ -16,7 +16,7 @@ func (h *RequestHeader) Cookie(key string) []byte { return h.CookieBytes(UnsafeB
 func (h *RequestHeader) CookieBytes(key []byte) []byte {
 	l := &h.head.Fields
 	for i := l.FindID(field.Cookie); i >= 0; i = field.Next(l, i, field.Cookie, "") {
-		if value, ok := cookieValue(l.Value(i), key); ok {
+		if value, ok := cookie.Find(l.Value(i), key); ok {
 			return value
 		}
 	}
@@ -32,7 +32,7 @@ func (h *RequestHeader) SetCookie(key, value string) {
 // SetCookieBytesKV does the same as [RequestHeader.SetCookie], but takes a key and a value of type []byte.
 func (h *RequestHeader) SetCookieBytesKV(key, value []byte) {
 	old := len(h.cookiesWithout(key))
-	h.scratch = appendCookie(h.scratch, key, value)
+	h.scratch = cookie.Append(h.scratch, key, value)
 	if len(h.scratch) > old {
 		h.setKnown(field.Cookie, h.scratch)
 	}
@@ -58,13 +58,13 @@ func (h *RequestHeader) DelAllCookies() { field.Del(&h.head.Fields, field.Cookie
 
 // cookiesWithout puts all cookies except those with that name into h.scratch, and returns it.
 func (h *RequestHeader) cookiesWithout(name []byte) []byte {
-	h.scratch = deleteCookie(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), name)
+	h.scratch = cookie.Delete(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), name)
 	return h.scratch
 }
 
-// addCookies appends the cookies in value to the Cookie header, except those that nextCookiePair skips.
+// addCookies appends the cookies in value to the Cookie header, except those that cookie.Next skips.
 func (h *header) addCookies(value []byte) bool {
-	h.scratch = appendCookiePairs(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), value)
+	h.scratch = cookie.AppendPairs(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), value)
 	return h.setKnown(field.Cookie, h.scratch)
 }
 
@@ -77,13 +77,6 @@ func (h *header) joinCookies(value []byte) {
 	}
 	h.scratch = append(h.scratch, value...)
 	h.setKnown(field.Cookie, h.scratch)
-}
-
-// setCookieName returns the name of the cookie that a value of Set-Cookie sets.
-func setCookieName(value []byte) []byte {
-	pair, _ := ascii.Cut(value, ';')
-	name, _ := cutCookiePair(pair)
-	return name
 }
 
 // peekSetCookies returns the values of all Set-Cookie headers, joined with "; ".
@@ -104,7 +97,7 @@ func (h *ResponseHeader) peekSetCookies() []byte {
 func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
 	l := &h.head.Fields
 	for i = field.Next(l, i-1, field.SetCookie, ""); i >= 0; i = field.Next(l, i, field.SetCookie, "") {
-		if bytes.Equal(setCookieName(l.Value(i)), name) {
+		if bytes.Equal(cookie.Name(l.Value(i)), name) {
 			return i
 		}
 	}

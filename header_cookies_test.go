@@ -107,7 +107,7 @@ func TestPeekingAtRequestCookies(t *testing.T) {
 	}
 }
 
-func cookie(key, value, path string) *Cookie {
+func cookieOf(key, value, path string) *Cookie {
 	var c Cookie
 	c.SetKey(key)
 	c.SetValue(value)
@@ -122,17 +122,17 @@ func TestResponseCookies(t *testing.T) {
 		want  string
 	}{
 		{"set", func(h *ResponseHeader) {
-			h.SetCookie(cookie("a", "1", "/"))
-			h.SetCookie(cookie("b", "2", "/x"))
+			h.SetCookie(cookieOf("a", "1", "/"))
+			h.SetCookie(cookieOf("b", "2", "/x"))
 		}, "Set-Cookie: a=1; path=/\nSet-Cookie: b=2; path=/x\n"},
 		{"set in place of", func(h *ResponseHeader) {
 			h.Add("Set-Cookie", "a=1")
 			h.Add("Set-Cookie", "b=2")
 			h.Add("set-cookie", "a=3")
-			h.SetCookie(cookie("a", "4", "/"))
+			h.SetCookie(cookieOf("a", "4", "/"))
 		}, "Set-Cookie: a=4; path=/\nSet-Cookie: b=2\n"},
 		{"set as a field", func(h *ResponseHeader) {
-			h.SetCookie(cookie("a", "1", "/"))
+			h.SetCookie(cookieOf("a", "1", "/"))
 			h.Set("Set-Cookie", "b=2; path=/x")
 			h.SetBytesK([]byte("set-cookie"), "c=3")
 			h.SetBytesV("SET-COOKIE", []byte("d=4"))
@@ -146,7 +146,7 @@ func TestResponseCookies(t *testing.T) {
 			h.Set("Set-Cookie", "c=3")
 		}, "Set-Cookie: c=3\n"},
 		{"Cookie in a response", func(h *ResponseHeader) { h.Set("Cookie", "a=1"); h.Set("Cookie", "b=2") }, "Cookie: b=2\n"},
-		{"without a key", func(h *ResponseHeader) { h.SetCookie(cookie("no good", "1", "/")) }, ""},
+		{"without a key", func(h *ResponseHeader) { h.SetCookie(cookieOf("no good", "1", "/")) }, ""},
 		{"deleted", func(h *ResponseHeader) {
 			h.Add("Set-Cookie", "a=1")
 			h.Add("Set-Cookie", "ab=2")
@@ -176,8 +176,8 @@ func TestResponseCookies(t *testing.T) {
 
 func TestPeekingAtResponseCookies(t *testing.T) {
 	var h ResponseHeader
-	h.SetCookie(cookie("a", "1", "/"))
-	h.SetCookie(cookie("b", "2", "/x"))
+	h.SetCookie(cookieOf("a", "1", "/"))
+	h.SetCookie(cookieOf("b", "2", "/x"))
 	h.Add("Set-Cookie", "bad=\"")
 	if got := string(h.PeekCookie("b")); got != "b=2; path=/x" {
 		t.Errorf("%q", got)
@@ -195,11 +195,11 @@ func TestPeekingAtResponseCookies(t *testing.T) {
 	if h.PeekCookie("c") != nil || new(ResponseHeader).Peek("Set-Cookie") != nil {
 		t.Error("found what is not there")
 	}
-	c := cookie("b", "", "")
+	c := cookieOf("b", "", "")
 	if !h.Cookie(c) || string(c.Value()) != "2" || string(c.Path()) != "/x" {
 		t.Errorf("%s", c)
 	}
-	if h.Cookie(cookie("c", "", "")) || h.Cookie(cookie("bad", "", "")) {
+	if h.Cookie(cookieOf("c", "", "")) || h.Cookie(cookieOf("bad", "", "")) {
 		t.Error("there is no such cookie")
 	}
 	var all, visited []string

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/field"
 )
 
@@ -43,7 +44,7 @@ func eachCookie(l *field.List, yield func(name, value []byte) bool) {
 		for rest := l.Value(i); ; {
 			var name, value []byte
 			var ok bool
-			if name, value, rest, ok = nextCookiePair(rest); !ok {
+			if name, value, rest, ok = cookie.Next(rest); !ok {
 				break
 			}
 			if !yield(name, value) {
@@ -62,7 +63,7 @@ func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
 
 func eachSetCookie(l *field.List, yield func(name, value []byte) bool) {
 	for i := l.FindID(field.SetCookie); i >= 0; i = field.Next(l, i, field.SetCookie, "") {
-		if value := l.Value(i); !yield(setCookieName(value), value) {
+		if value := l.Value(i); !yield(cookie.Name(value), value) {
 			return
 		}
 	}

@@ -45,8 +45,8 @@ func TestLoopsCanBeLeft(t *testing.T) {
 	req.Set("T", "1")
 	req.Set("U", "2")
 	var resp ResponseHeader
-	resp.SetCookie(cookie("c", "1", "/"))
-	resp.SetCookie(cookie("d", "1", "/"))
+	resp.SetCookie(cookieOf("c", "1", "/"))
+	resp.SetCookie(cookieOf("d", "1", "/"))
 	n := 0
 	for range req.All() {
 		n++

@@ -31,24 +31,32 @@ import (
 const module = "github.com/gallop-http/gallop"
 
 var layers = map[string]layer{
-	"internal/ascii":    {},
-	"internal/bufpool":  {},
-	"internal/clock":    {},
-	"internal/list":     {},
-	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
-	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
-	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
-	"internal/message":  {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
-	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
-	"internal/poll":     {ours: []string{"internal/clock"}},
-	"internal/wiretest": {},
-	"negotiate":         {ours: []string{"internal/ascii"}},
-	"memnet":            {},
-	"listen":            {},
+	"internal/ascii":     {},
+	"internal/bufpool":   {},
+	"internal/callback":  {},
+	"internal/clock":     {},
+	"internal/cookie":    {ours: []string{"internal/ascii", "internal/clock"}, others: []string{"golang.org/x/net/publicsuffix"}},
+	"internal/field":     {ours: []string{"internal/ascii"}, sansIO: true},
+	"internal/target":    {ours: []string{"internal/ascii"}, others: []string{"golang.org/x/net/idna"}, sansIO: true},
+	"internal/coding":    {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
+	"internal/message":   {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
+	"internal/dial":      {ours: []string{"internal/ascii", "internal/callback", "internal/http1", "internal/message", "internal/poll", "internal/target"}, others: []string{"golang.org/x/net/http/httpproxy"}},
+	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target"}},
+	"internal/http1":     {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
+	"internal/list":      {},
+	"internal/mediatype": {},
+	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
+	"internal/pagetest":  {},
+	"internal/poll":      {ours: []string{"internal/clock"}},
+	"internal/testhook":  {ours: []string{"internal/poll"}},
+	"internal/wiretest":  {},
+	"negotiate":          {ours: []string{"internal/ascii", "internal/mediatype"}},
+	"memnet":             {},
+	"listen":             {},
 	root: {ours: []string{
-		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
-		"internal/coding", "internal/http1", "internal/list", "internal/message", "internal/poll",
-	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
+		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/target",
+		"internal/coding", "internal/http1", "internal/list", "internal/message", "internal/multipart", "internal/poll", "internal/testhook",
+	}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"expvarhandler":            {ours: []string{root}, others: []string{"expvar"}},
@@ -63,6 +71,15 @@ var layers = map[string]layer{
 	"cmd/gallop":               {ours: []string{"cmd/gallop/internal/..."}, user: true},
 	"cmd/gallop/internal":      {ours: []string{"cmd/gallop/internal/..."}, user: true, below: true},
 	"docs":                     {user: true},
+
+	"test/internal/servertest": {ours: []string{root, "internal/poll", "internal/testhook", "internal/wiretest", "memnet"}},
+	"test/client":              {user: true, ours: []string{"test/internal/servertest"}},
+	"test/fasthttp":            {user: true, ours: []string{"test/internal/servertest"}},
+	"test/handlers":            {user: true, ours: []string{"test/internal/servertest"}},
+	"test/messages":            {user: true, ours: []string{"internal/ascii"}},
+	"test/packages":            {user: true, ours: []string{"test/internal/servertest"}},
+	"test/readme":              {user: true},
+	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
 }
 
 // root is the name of the root package in the table.
@@ -72,7 +89,7 @@ const root = "."
 var public = []string{root, "memnet", "listen", "negotiate", "galloptest", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "web/middleware/storetest", "rest", "codec"}
 
 // forTests are the packages that every test may import.
-var forTests = []string{"internal/wiretest", "memnet", "galloptest", "web/middleware/storetest"}
+var forTests = []string{"internal/pagetest", "internal/wiretest", "memnet", "galloptest", "web/middleware/storetest"}
 
 // ioPackages, and all below them, are not for protocol packages, except for
 // netip, which is a value type.
@@ -420,6 +437,111 @@ func TestLayersFindsWhatIsBroken(t *testing.T) {
 				"cmd/gallop/go.mod": {},
 			}
 			broken, _, err := checkLayers(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.want == "" && len(broken) > 0 || tc.want != "" && (len(broken) != 1 || !strings.Contains(broken[0], tc.want)) {
+				t.Errorf("got %q, want %q", broken, tc.want)
+			}
+		})
+	}
+}
+
+// testhook is the package through which tests reach the inside of the root.
+const testhook = "internal/testhook"
+
+// Only files of the root named testhook.go and testhook_GOOS.go, and packages for tests below test/, import the package
+// testhook. The files of the root set its variables and do not read them.
+func TestOnlyTestsReadTestHooks(t *testing.T) {
+	broken, setters, err := checkTestHooks(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, complaint := range broken {
+		t.Error(complaint)
+	}
+	if setters == 0 {
+		t.Error("no file of the root sets the hooks")
+	}
+}
+
+// checkTestHooks returns the uses of the package testhook that are not permitted, and how many files set its variables.
+func checkTestHooks(tree fs.FS) (broken []string, setters int, err error) {
+	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && isElsewhere(tree, name):
+			return fs.SkipDir
+		case entry.IsDir() || path.Ext(name) != ".go" || isTest(name) || strings.HasPrefix(name, "test/"):
+			return nil
+		}
+		src, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(file.Imports, func(spec *ast.ImportSpec) bool {
+			return spec.Path.Value == strconv.Quote(module+"/"+testhook)
+		})
+		switch {
+		case at < 0:
+		case path.Dir(name) != root || name != "testhook.go" && !strings.HasPrefix(name, "testhook_"):
+			broken = append(broken, name+": imports "+testhook+": only tests may read the hooks")
+		case file.Imports[at].Name != nil:
+			broken = append(broken, name+": imports "+testhook+" under another name")
+		default:
+			setters++
+			broken = append(broken, readsOfHooks(name, file)...)
+		}
+		return nil
+	})
+	return broken, setters, err
+}
+
+// readsOfHooks returns the uses of variables of the package testhook that do not set them.
+func readsOfHooks(name string, file *ast.File) (reads []string) {
+	set := map[ast.Expr]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if assign, ok := n.(*ast.AssignStmt); ok && assign.Tok == token.ASSIGN {
+			for _, left := range assign.Lhs {
+				set[left] = true
+			}
+		}
+		if selector, ok := n.(*ast.SelectorExpr); ok && !set[selector] {
+			if of, ok := selector.X.(*ast.Ident); ok && of.Name == path.Base(testhook) {
+				reads = append(reads, fmt.Sprintf("%s: reads %s.%s", name, of.Name, selector.Sel.Name))
+			}
+		}
+		return true
+	})
+	return reads
+}
+
+// The law, broken once in each way.
+func TestOnlyTestsReadTestHooksFindsWhatIsBroken(t *testing.T) {
+	const hook = "import \"" + module + "/" + testhook + "\"\n"
+	for _, tc := range []struct {
+		name, file, body string
+		want             string // part of the complaint; "" if all is well
+	}{
+		{"the root sets a hook", "testhook.go", hook + "func init() { testhook.F = func() {} }", ""},
+		{"on one platform", "testhook_linux.go", hook + "func init() { testhook.F = func() {} }", ""},
+		{"the root calls a hook", "testhook.go", hook + "func f() { testhook.F() }", "reads testhook.F"},
+		{"the root copies a hook", "testhook.go", hook + "var f = testhook.F", "reads testhook.F"},
+		{"a hook changes another", "testhook.go", hook + "func init() { testhook.F = testhook.G }", "reads testhook.G"},
+		{"under another name", "testhook.go", "import hooks \"" + module + "/" + testhook + "\"", "another name"},
+		{"another file of the root", "server.go", hook + "func init() { testhook.F = nil }", "only tests"},
+		{"another package", "web/testhook.go", hook + "func init() { testhook.F = nil }", "only tests"},
+		{"a test", "server_test.go", hook + "func f() { testhook.F() }", ""},
+		{"a package for tests", "test/internal/servertest/a.go", hook + "func f() { testhook.F() }", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tree := fstest.MapFS{tc.file: {Data: []byte("package p\n" + tc.body)}}
+			broken, _, err := checkTestHooks(tree)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,11 +8,11 @@ import (
 	"mime/multipart"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
+	parts "github.com/gallop-http/gallop/internal/multipart"
 )
 
 const (
@@ -45,7 +45,7 @@ func (req *Request) MultipartReader() (*MultipartReader, error) {
 func (req *Request) boundary() string {
 	fields := &req.Header.head.Fields
 	boundary := req.Header.MultipartFormBoundary()
-	if i := fields.FindID(field.ContentType); !isBoundary(boundary) || field.Next(fields, i, field.ContentType, "") >= 0 {
+	if i := fields.FindID(field.ContentType); !parts.IsBoundary(boundary) || field.Next(fields, i, field.ContentType, "") >= 0 {
 		return ""
 	}
 	n := 0
@@ -143,11 +143,11 @@ func (req *Request) parseForm(boundary string, limit int) (*multipart.Form, erro
 // readForm parses the form in r. All bytes pass through a MultipartReader and its limits before mime/multipart
 // sees them. maxParts is an additional limit for the number of parts, unless it is 0.
 func readForm(r io.Reader, boundary string, maxParts int) (*multipart.Form, error) {
-	parts, err := NewMultipartReader(r, boundary)
+	m, err := NewMultipartReader(r, boundary)
 	if err != nil {
 		return nil, err
 	}
-	feed := formFeed{parts: parts, boundary: boundary, max: maxParts}
+	feed := formFeed{parts: m, boundary: boundary, max: maxParts}
 	form, err := multipart.NewReader(&feed, boundary).ReadForm(maxFormFiles)
 	switch {
 	case err == nil:
@@ -196,7 +196,7 @@ func (f *formFeed) Read(p []byte) (int, error) {
 }
 
 func (f *formFeed) next() {
-	if f.part, f.err = f.parts.NextPart(); f.err == nil && f.max > 0 && f.parts.parts > f.max {
+	if f.part, f.err = f.parts.NextPart(); f.err == nil && f.max > 0 && f.parts.split.Parts() > f.max {
 		f.part, f.err = nil, ErrTooManyArgs
 	}
 	switch f.err {
@@ -244,7 +244,7 @@ func (req *Request) dropForm() {
 // WriteMultipartForm writes first the values and then the files, both sorted by name. WriteMultipartForm does not load
 // files into memory.
 func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) error {
-	if !isBoundary(boundary) {
+	if !parts.IsBoundary(boundary) {
 		return ErrNoMultipartForm
 	}
 	out := multipart.NewWriter(w)
@@ -252,8 +252,8 @@ func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) erro
 		return err
 	}
 	for _, name := range sortedKeys(form.Value) {
-		if !ascii.IsFieldValue(withoutLineEnds.Replace(name)) {
-			return errMultipartHeader
+		if !parts.IsName(name) {
+			return parts.ErrHead
 		}
 		for _, value := range form.Value[name] {
 			if err := out.WriteField(name, value); err != nil {
@@ -271,9 +271,6 @@ func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) erro
 	return out.Close()
 }
 
-// withoutLineEnds removes the characters that mime/multipart escapes in names, as browsers do.
-var withoutLineEnds = strings.NewReplacer("\r", "", "\n", "")
-
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {
@@ -284,10 +281,8 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 func writeFormFile(out *multipart.Writer, file *multipart.FileHeader) error {
-	for name, values := range file.Header {
-		if !ascii.IsToken(name) || slices.ContainsFunc(values, func(v string) bool { return !ascii.IsFieldValue(v) }) {
-			return errMultipartHeader
-		}
+	if !parts.IsHeader(file.Header) {
+		return parts.ErrHead
 	}
 	part, err := out.CreatePart(file.Header)
 	if err != nil {

@@ -11,6 +11,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	parts "github.com/gallop-http/gallop/internal/multipart"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // form returns a form body with boundary X: a value, and files of these sizes.
@@ -154,7 +157,7 @@ func TestMultipartFormErrors(t *testing.T) {
 		{"value too large for memory", form(strings.Repeat("v", 13<<20)), 0, ErrBodyTooLarge},
 		{"cut off in a file", good[:len(good)-100], 0, io.ErrUnexpectedEOF},
 		{"cut off before the end", good[:len(good)-4], 0, io.ErrUnexpectedEOF},
-		{"bad part behind a file", append(bytes.Clone(good[:len(good)-4]), "\r\nbad\r\n\r\n--X--"...), 0, errMultipartHeader},
+		{"bad part behind a file", append(bytes.Clone(good[:len(good)-4]), "\r\nbad\r\n\r\n--X--"...), 0, parts.ErrHead},
 		{"empty", nil, 0, io.ErrUnexpectedEOF},
 	} {
 		for _, how := range formBodies {
@@ -290,7 +293,7 @@ func TestWriteMultipartForm(t *testing.T) {
 			t.Errorf("boundary %.10q: %v", boundary, err)
 		}
 	}
-	for name, want := range map[string]error{"a\x00b": errMultipartHeader, "a\x7f": errMultipartHeader, "a\"\\\r\n b\té": nil} {
+	for name, want := range map[string]error{"a\x00b": parts.ErrHead, "a\x7f": parts.ErrHead, "a\"\\\r\n b\té": nil} {
 		var body bytes.Buffer
 		err := WriteMultipartForm(&body, &multipart.Form{Value: map[string][]string{name: {"v"}}}, "Y")
 		if err != want {
@@ -301,10 +304,10 @@ func TestWriteMultipartForm(t *testing.T) {
 		}
 	}
 	in.File["file"][0].Header.Set("X", "a\r\nSmuggled: b")
-	if err := WriteMultipartForm(io.Discard, in, "Y"); err != errMultipartHeader {
+	if err := WriteMultipartForm(io.Discard, in, "Y"); err != parts.ErrHead {
 		t.Errorf("header with a line end: %v", err)
 	}
-	if err := WriteMultipartForm(failingWriter{}, out, "Y"); err != errTest {
+	if err := WriteMultipartForm(failingWriter{}, out, "Y"); err != wiretest.ErrTest {
 		t.Errorf("writer that fails: %v", err)
 	}
 }

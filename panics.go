@@ -1,13 +1,10 @@
 package gallop
 
-import (
-	"fmt"
-	"runtime/debug"
-)
+import "github.com/gallop-http/gallop/internal/callback"
 
 // If a function that the program has set panics during a call, the call gives back everything that it holds and
-// closes its connection. The panic goes on to the caller. The same holds for runtime.Goexit. aside calls the
-// functions that run on a goroutine other than the caller's.
+// closes its connection. The panic goes on to the caller. The same holds for runtime.Goexit. Package callback calls
+// the functions that run on a goroutine other than the caller's.
 
 // PanicError is an error that reports a panic in a function of your program. A panic in one of the following functions
 // is reported as a PanicError:
@@ -24,7 +21,7 @@ type PanicError struct {
 }
 
 // Error returns the panic value as text, without the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("gallop: panic: %v", e.Value) }
+func (e *PanicError) Error() string { return (*callback.Panic)(e).Error() }
 
 // Unwrap returns Value if Value is an error, or nil.
 func (e *PanicError) Unwrap() error {
@@ -35,27 +32,10 @@ func (e *PanicError) Unwrap() error {
 // isAbort reports whether a handler that panicked with v has only aborted its response. Nothing logs such a panic.
 func isAbort(v any) bool { return v == ErrAbortHandler }
 
-// aside runs f on its own goroutine and then calls then. failure is nil if f returned, a *PanicError if f
-// panicked, and errGoexit if f ended the goroutine.
-func aside(f func(), then func(failure error)) {
-	go func() {
-		failure := errGoexit
-		defer func() {
-			if v := recover(); v != nil {
-				failure = &PanicError{v, debug.Stack()}
-			}
-			then(failure)
-		}()
-		f()
-		failure = nil
-	}()
-}
-
-// panicAgain repeats a panic that aside caught, on the goroutine of the call that f ran for. It returns any
-// other failure.
-func panicAgain(failure error) error {
-	if e, ok := failure.(*PanicError); ok {
-		panic(e.Value)
+// shownPanic returns a panic that callback.Go caught as a *PanicError. It returns other errors unchanged.
+func shownPanic(err error) error {
+	if p, ok := err.(*callback.Panic); ok {
+		return (*PanicError)(p)
 	}
-	return failure
+	return err
 }

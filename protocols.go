@@ -82,7 +82,7 @@ func (p *Protocols) check() error {
 // that a Server or client already uses.
 type HTTP2Config struct {
 	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a
-	// Server. The default is at least 100. Server.Concurrency limits connections, but not streams.
+	// Server. The default will be 100 or more. Server.Concurrency limits connections, but not streams.
 	MaxConcurrentStreams int
 
 	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit for

@@ -1,23 +1,21 @@
 package gallop
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/target"
+	"github.com/gallop-http/gallop/internal/dial"
+	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// How proxies are organised: proxy.go has the dialer, proxy_env.go which proxy it
-// takes, proxy_tunnel.go the connection while it becomes a tunnel, and proxy_connect.go
-// and proxy_socks5.go what is said to make it one.
-
-// defaultProxyTimeout is how long a dial through a proxy may take if nothing else is said.
+// defaultProxyTimeout is the default of ProxyDialer.Timeout.
 const defaultProxyTimeout = 10 * time.Second
 
 // ProxyDialer opens connections through proxies. The methods DialContext, Dial and DialTimeout can be assigned to the
@@ -120,30 +118,18 @@ func (d *ProxyDialer) Dial(addr string) (net.Conn, error) {
 // DialTimeout connects to addr, which has the form host:port, within timeout. If timeout is zero or negative,
 // the dial fails.
 func (d *ProxyDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return d.dialWithin(context.Background(), timeout, "tcp", addr)
+	return contextDial(d.dial).within(context.Background(), timeout, "tcp", addr)
 }
 
 // DialContext connects to addr within Timeout, and gives up when ctx is done. network applies to direct
 // connections only.
 func (d *ProxyDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	switch {
-	case d.Timeout < 0:
-		return d.dial(ctx, network, addr)
-	case d.Timeout == 0:
-		return d.dialWithin(ctx, defaultProxyTimeout, network, addr)
-	}
-	return d.dialWithin(ctx, d.Timeout, network, addr)
-}
-
-func (d *ProxyDialer) dialWithin(ctx context.Context, timeout time.Duration, network, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return d.dial(ctx, network, addr)
+	return contextDial(d.dial).limited(ctx, d.Timeout, defaultProxyTimeout, network, addr)
 }
 
 // dial connects to addr as long as ctx allows.
 func (d *ProxyDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	if _, isPath := unixPath(addr); network == "unix" || isPath {
+	if _, isPath := dial.UnixPath(addr); network == "unix" || isPath {
 		return d.connect(ctx, network, addr)
 	}
 	p, err := d.choose(ctx, addr)
@@ -161,18 +147,18 @@ func (d *ProxyDialer) dial(ctx context.Context, network, addr string) (net.Conn,
 }
 
 // proxyError puts the name of the proxy on what went wrong there.
-func proxyError(ctx context.Context, p *proxyServer, err error) error {
+func proxyError(ctx context.Context, p *dial.Proxy, err error) error {
 	if e, ok := err.(*ProxyError); ok {
-		e.Proxy = p.addr
+		e.Proxy = p.Addr
 		return e
 	}
-	return &ProxyError{Proxy: p.addr, Err: dialError(ctx, err)}
+	return &ProxyError{Proxy: p.Addr, Err: dialError(ctx, err)}
 }
 
 // choose returns the proxy for addr, or nil if there is none.
-func (d *ProxyDialer) choose(ctx context.Context, addr string) (*proxyServer, error) {
+func (d *ProxyDialer) choose(ctx context.Context, addr string) (*dial.Proxy, error) {
 	if d.URL != nil {
-		return parseProxy(d.URL)
+		return dial.ParseProxy(d.URL)
 	}
 	proxy := d.Proxy
 	if proxy == nil {
@@ -182,39 +168,36 @@ func (d *ProxyDialer) choose(ctx context.Context, addr string) (*proxyServer, er
 	if u == nil || err != nil {
 		return nil, err
 	}
-	return parseProxy(u)
+	return dial.ParseProxy(u)
 }
 
 // proxyTarget returns what a Proxy function is asked about.
 func proxyTarget(scheme, addr string) *url.URL { return &url.URL{Scheme: scheme, Host: addr} }
 
 func (d *ProxyDialer) connect(ctx context.Context, network, addr string) (net.Conn, error) {
-	if d.Connect != nil {
-		return d.Connect(ctx, network, addr)
-	}
-	return defaultDialer.dialContext(ctx, network, addr)
+	return dialFuncs{context: d.Connect, dualStack: true}.dial(ctx, network, addr)
 }
 
-// through makes a tunnel to addr.
-func (d *ProxyDialer) through(ctx context.Context, p *proxyServer, addr string) (net.Conn, error) {
-	hello, err := d.greeting(p, addr)
+// through opens a tunnel to addr.
+func (d *ProxyDialer) through(ctx context.Context, p *dial.Proxy, addr string) (net.Conn, error) {
+	hello, err := d.greeting(ctx, p, addr)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := d.connect(ctx, "tcp", p.addr)
+	raw, err := d.connect(ctx, "tcp", p.Addr)
 	if err != nil {
 		return nil, err
 	}
-	t := &tunnel{nc: raw, ctx: ctx, hooks: d}
-	if p.scheme == "https" {
-		if t.nc, err = cmp.Or(d.shared, &d.tls).handshake(ctx, raw, p.addr, d.TLSConfig, d.TLSHandshakeTimeout); err != nil {
+	t := &dial.Tunnel{Conn: raw}
+	if p.Scheme == "https" {
+		if t.Conn, err = cmp.Or(d.shared, &d.tls).handshake(ctx, raw, p.Addr, d.TLSConfig, d.TLSHandshakeTimeout); err != nil {
 			return nil, err
 		}
 	}
 	done := false
 	defer func() {
 		if !done { // also if a callback panics
-			t.nc.Close()
+			t.Conn.Close()
 		}
 	}()
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
@@ -225,89 +208,128 @@ func (d *ProxyDialer) through(ctx context.Context, p *proxyServer, addr string) 
 	if done = err == nil; !done {
 		return nil, err
 	}
-	return t.conn(), nil
+	return t.Finish(), nil
 }
 
 // greeting returns the function that turns a connection to the proxy into a tunnel to addr. It returns an
 // error, before anything is sent, if addr or the credentials cannot be sent to the proxy.
-func (d *ProxyDialer) greeting(p *proxyServer, addr string) (func(*tunnel) error, error) {
-	to, err := parseTunnelTarget(addr)
+func (d *ProxyDialer) greeting(ctx context.Context, p *dial.Proxy, addr string) (func(*dial.Tunnel) error, error) {
+	to, err := dial.ParseTarget(addr)
 	if err != nil {
 		return nil, err
 	}
-	if p.scheme == "socks5" {
-		err := checkSocksPassword(p.user, p.password)
-		return func(t *tunnel) error { return t.socks5(to, p.user, p.password) }, err
+	if p.Scheme == "socks5" {
+		err := dial.CheckSocksPassword(p.User, p.Password)
+		return func(t *dial.Tunnel) error { return t.Socks5(to, p.User, p.Password) }, err
 	}
-	authorization, err := d.authorization(p)
-	return func(t *tunnel) error { return t.connect(to, authorization) }, err
+	authorization, err := p.Authorization(d.Authorization)
+	return func(t *dial.Tunnel) error { return d.askConnect(ctx, t, to, authorization) }, err
 }
 
-// proxyServer is what a proxy's URL says.
-type proxyServer struct {
-	scheme         string // http, https or socks5
-	addr           string // host:port
-	user, password string
-}
-
-// parseProxy reads the URL of a proxy.
-func parseProxy(u *url.URL) (*proxyServer, error) {
-	p := &proxyServer{scheme: u.Scheme}
-	port := u.Port()
-	byDefault := ""
-	switch u.Scheme {
-	case "http":
-		byDefault = "80"
-	case "https":
-		byDefault = "443"
-	case "socks5", "socks5h":
-		p.scheme, byDefault = "socks5", "1080"
-	default:
-		return nil, errProxyScheme
-	}
-	if port == "" {
-		port = byDefault
-	}
-	p.addr = net.JoinHostPort(u.Hostname(), port)
-	if _, _, err := splitDialAddr(p.addr); err != nil {
-		return nil, errProxyURL
-	}
-	p.user = u.User.Username()
-	p.password, _ = u.User.Password()
-	return p, nil
-}
-
-// tunnelTarget is what a proxy is asked to connect to: an address, or else a name.
-type tunnelTarget struct {
-	name string
-	ip   netip.Addr
-	port uint16
-}
-
-// parseTunnelTarget parses host:port. The result is safe to send to a proxy. A name consists of unreserved
-// characters only; the sub-delims and escapes that RFC 3986 §3.2.2 also allows are refused.
-func parseTunnelTarget(addr string) (to tunnelTarget, err error) {
-	host, port, err := splitDialAddr(addr)
+// askConnect asks an HTTP proxy for a tunnel (RFC 9110 §9.3.6).
+func (d *ProxyDialer) askConnect(ctx context.Context, t *dial.Tunnel, to dial.Target, authorization string) error {
+	request, err := d.connectRequest(ctx, to, authorization)
 	if err != nil {
-		return to, err
+		return err
 	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		if ip.Zone() != "" {
-			return to, errProxyTarget
+	if _, err = t.Conn.Write(request); err != nil {
+		return err
+	}
+	for range maxInterim + 1 {
+		var h ResponseHeader
+		if err := t.ReadHead(&h.head); err != nil {
+			return parseError(err)
 		}
-		return tunnelTarget{ip: ip.Unmap(), port: port}, nil
+		h.detach()
+		if status := h.StatusCode(); status >= 200 || status == StatusSwitchingProtocols {
+			return d.judge(ctx, to, &h)
+		}
 	}
-	name, _, ok := target.ParseAuthority([]byte(addr))
-	if !ok || string(name) != host || len(host) > 255 {
-		return to, errProxyTarget
-	}
-	return tunnelTarget{name: host, port: port}, nil
+	return errInterim
 }
 
-// String returns the authority form of the target (RFC 9112 §3.2.3).
-func (to tunnelTarget) String() string {
-	if to.name == "" {
-		return netip.AddrPortFrom(to.ip, to.port).String()
+// judge returns nil if the proxy has agreed to the tunnel.
+func (d *ProxyDialer) judge(ctx context.Context, to dial.Target, h *ResponseHeader) error {
+	if d.OnConnectResponse != nil {
+		if err := d.OnConnectResponse(ctx, to.String(), h); err != nil {
+			return err
+		}
 	}
-	return net.JoinHostPort(to.name, strconv.Itoa(int(to.port)))
+	if status := h.StatusCode(); status/100 != 2 {
+		return &ProxyError{StatusCode: status}
+	}
+	return nil
+}
+
+// connectRequest returns a CONNECT request, with what ConnectHeader adds.
+func (d *ProxyDialer) connectRequest(ctx context.Context, to dial.Target, authorization string) ([]byte, error) {
+	if d.ConnectHeader == nil {
+		return dial.AppendConnect(nil, to, authorization), nil
+	}
+	var h RequestHeader
+	if authorization != "" {
+		h.Set("Proxy-Authorization", authorization)
+	}
+	if err := d.ConnectHeader(ctx, to.String(), &h); err != nil {
+		return nil, err
+	}
+	request := bytes.TrimSuffix(dial.AppendConnect(nil, to, ""), []byte("\r\n"))
+	for name, value := range h.All() {
+		if !dial.IsOfConnect(name) {
+			request = http1.AppendField(request, name, value)
+		}
+	}
+	return append(request, "\r\n"...), nil
+}
+
+// ProxyRules choose the proxy for a connection. The fields correspond to the environment variables HTTP_PROXY,
+// HTTPS_PROXY and NO_PROXY. The Proxy method may be called concurrently. Do not change fields after the first call to
+// Proxy.
+type ProxyRules struct {
+	// HTTPProxy is the proxy for http targets. The value is a URL, or the host:port of an HTTP proxy. If HTTPProxy is
+	// empty, connections for http use no proxy.
+	HTTPProxy string
+
+	// HTTPSProxy is the proxy for https targets. The value is a URL, or the host:port of an HTTP proxy. If HTTPSProxy
+	// is empty, connections for https use no proxy.
+	HTTPSProxy string
+
+	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address
+	// or a prefix such as 10.0.0.0/8. A name also matches its subdomains. A name or an address can include a port. "*"
+	// means all hosts. Localhost and loopback addresses are always dialed directly.
+	NoProxy string
+
+	cgi bool // HTTP_PROXY may be a field of a request
+
+	once   sync.Once
+	choose func(*url.URL) (*url.URL, error)
+	broken error // a proxy is no URL
+}
+
+// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If one of the variables is not
+// set, its lowercase form is used: http_proxy, https_proxy or no_proxy.
+//
+// In a CGI program, HTTP_PROXY is not trusted, because the variable can contain the value of a request's Proxy header.
+// A dial in a CGI program fails if it needs HTTP_PROXY.
+func ProxyRulesFromEnvironment() *ProxyRules {
+	env := dial.ProxyRulesFromEnvironment()
+	return &ProxyRules{HTTPProxy: env.HTTPProxy, HTTPSProxy: env.HTTPSProxy, NoProxy: env.NoProxy, cgi: env.CGI}
+}
+
+// environmentRules are those that the environment had when they were asked for first.
+var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
+
+// Proxy returns the URL of the proxy for target, or nil for a direct connection. The method uses only the scheme and
+// the host of target. If a proxy in the rules is invalid, the method returns an error, so that nothing is dialed
+// directly by mistake. The method ignores its context. The method can be used as the Proxy field of Client, HostClient
+// and ProxyDialer.
+func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
+	r.once.Do(func() {
+		rules := dial.ProxyRules{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.cgi}
+		r.choose, r.broken = rules.Chooser()
+	})
+	if r.broken != nil {
+		return nil, r.broken
+	}
+	return r.choose(target)
 }

@@ -11,14 +11,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/http1"
-	"github.com/gallop-http/gallop/internal/message"
+	"github.com/gallop-http/gallop/internal/dial"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
 )
 
@@ -137,17 +136,17 @@ func TestProxy(t *testing.T) {
 		{name: "SOCKS with a password", proxy: "socks5://me:pw@proxy.test", steps: []proxyStep{{socksAuth, "\x05\x02"}, {"\x01\x02me\x02pw", "\x01\x00"}, {socksRequest, socksDone}}},
 		{name: "SOCKS with a password that is not asked for", proxy: "socks5://me:pw@proxy.test", steps: []proxyStep{{socksAuth, "\x05\x00"}, {socksRequest, socksDone}}},
 		{name: "SOCKS and the first bytes of the tunnel", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, socksDone + "early"}}, early: "early"},
-		{name: "SOCKS, wrong password", proxy: "socks5://me:pw@proxy.test", steps: []proxyStep{{socksAuth, "\x05\x02"}, {"\x01\x02me\x02pw", "\x01\x01"}}, want: errProxyRejects.Error()},
-		{name: "SOCKS, no method", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\xff"}}, want: errProxyRejects.Error()},
-		{name: "SOCKS, a method that was not offered", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x02"}}, want: errSocksReply.Error()},
-		{name: "SOCKS 4", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x04"}}, want: errSocksReply.Error()},
-		{name: "SOCKS, wrong version of the password", proxy: "socks5://me:pw@proxy.test", steps: []proxyStep{{socksAuth, "\x05\x02"}, {"\x01\x02me\x02pw", "\x05\x00"}}, want: errSocksReply.Error()},
+		{name: "SOCKS, wrong password", proxy: "socks5://me:pw@proxy.test", steps: []proxyStep{{socksAuth, "\x05\x02"}, {"\x01\x02me\x02pw", "\x01\x01"}}, want: dial.ErrProxyRejects.Error()},
+		{name: "SOCKS, no method", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\xff"}}, want: dial.ErrProxyRejects.Error()},
+		{name: "SOCKS, a method that was not offered", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x02"}}, want: dial.ErrSocksReply.Error()},
+		{name: "SOCKS 4", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x04"}}, want: dial.ErrSocksReply.Error()},
+		{name: "SOCKS, wrong version of the password", proxy: "socks5://me:pw@proxy.test", steps: []proxyStep{{socksAuth, "\x05\x02"}, {"\x01\x02me\x02pw", "\x05\x00"}}, want: dial.ErrSocksReply.Error()},
 		{name: "SOCKS, refused", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, "\x05\x05\x00\x01\x00\x00\x00\x00\x00\x00"}}, want: "connection refused"},
 		{name: "SOCKS, refused in short", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, "\x05\x02"}}, want: "not allowed"},
 		{name: "SOCKS, unknown refusal", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, "\x05\xee"}}, want: "unknown failure"},
-		{name: "SOCKS, unknown address", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, "\x05\x00\x00\x02xxxxxx"}}, want: errSocksReply.Error()},
+		{name: "SOCKS, unknown address", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, "\x05\x00\x00\x02xxxxxx"}}, want: dial.ErrSocksReply.Error()},
 		{name: "SOCKS, closed", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, socksDone[:9]}}, want: "unexpected EOF"},
-		{name: "SOCKS, HTTP proxy", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "HTTP/1.1 400 Bad Request\r\n\r\n"}}, want: errSocksReply.Error()},
+		{name: "SOCKS, HTTP proxy", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "HTTP/1.1 400 Bad Request\r\n\r\n"}}, want: dial.ErrSocksReply.Error()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -226,16 +225,16 @@ func TestProxyBadSettings(t *testing.T) {
 		name, proxy, authorization string
 		want                       error
 	}{
-		{"unknown scheme", "ftp://proxy.test", "", errProxyScheme},
-		{"no scheme", "//proxy.test", "", errProxyScheme},
-		{"no host", "http://:80", "", errProxyURL},
-		{"nothing", "http:", "", errProxyURL},
-		{"bad port", "http://proxy.test:70000", "", errProxyURL},
-		{"user with a colon", "http://a%3Ab:c@proxy.test", "", errProxyCredentials},
-		{"authorization with a line end", "http://proxy.test", "Basic x\r\nX-Injected: yes", errProxyCredentials},
-		{"SOCKS, user too long", "socks5://" + long + ":x@proxy.test", "", errProxyCredentials},
-		{"SOCKS, password too long", "socks5://x:" + long + "@proxy.test", "", errProxyCredentials},
-		{"SOCKS, password without a user", "socks5://:x@proxy.test", "", errProxyCredentials},
+		{"unknown scheme", "ftp://proxy.test", "", dial.ErrProxyScheme},
+		{"no scheme", "//proxy.test", "", dial.ErrProxyScheme},
+		{"no host", "http://:80", "", dial.ErrProxyURL},
+		{"nothing", "http:", "", dial.ErrProxyURL},
+		{"bad port", "http://proxy.test:70000", "", dial.ErrProxyURL},
+		{"user with a colon", "http://a%3Ab:c@proxy.test", "", dial.ErrProxyCredentials},
+		{"authorization with a line end", "http://proxy.test", "Basic x\r\nX-Injected: yes", dial.ErrProxyCredentials},
+		{"SOCKS, user too long", "socks5://" + long + ":x@proxy.test", "", dial.ErrProxyCredentials},
+		{"SOCKS, password too long", "socks5://x:" + long + "@proxy.test", "", dial.ErrProxyCredentials},
+		{"SOCKS, password without a user", "socks5://:x@proxy.test", "", dial.ErrProxyCredentials},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &scriptedProxy{}
@@ -245,25 +244,6 @@ func TestProxyBadSettings(t *testing.T) {
 				t.Errorf("got %v, %v, dialed %q", nc, err, p.addrs)
 			}
 		})
-	}
-}
-
-func TestProxyAddress(t *testing.T) {
-	for proxy, want := range map[string]string{
-		"http://proxy.test":         "proxy.test:80",
-		"https://proxy.test":        "proxy.test:443",
-		"socks5://proxy.test":       "proxy.test:1080",
-		"socks5h://[::1]":           "[::1]:1080",
-		"http://me:pw@proxy.test:8": "proxy.test:8",
-		"http://proxy.test:3128/x":  "proxy.test:3128",
-	} {
-		u, err := url.Parse(proxy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p, err := parseProxy(u); err != nil || p.addr != want {
-			t.Errorf("%s: %+v, %v", proxy, p, err)
-		}
 	}
 }
 
@@ -320,13 +300,13 @@ func TestProxyEnds(t *testing.T) {
 func TestProxyCancelledAtTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	nc := &fuzzConn{answer: []byte("HTTP/1.1 200 OK\r\n\r\n"), cut: 100, onRead: cancel}
+	nc := &wiretest.Pieces{Input: []byte("HTTP/1.1 200 OK\r\n\r\n"), Size: 100, OnRead: cancel}
 	d := &ProxyDialer{
 		URL:     &url.URL{Scheme: "http", Host: "proxy.test"},
 		Connect: func(context.Context, string, string) (net.Conn, error) { return nc, nil },
 	}
-	if got, err := d.DialContext(ctx, "tcp", "host.test:443"); got != nil || !errors.Is(err, context.Canceled) || nc.closed.Load() == 0 {
-		t.Errorf("got %v, %v, closed %d times", got, err, nc.closed.Load())
+	if got, err := d.DialContext(ctx, "tcp", "host.test:443"); got != nil || !errors.Is(err, context.Canceled) || nc.Closed.Load() == 0 {
+		t.Errorf("got %v, %v, closed %d times", got, err, nc.Closed.Load())
 	}
 }
 
@@ -430,96 +410,22 @@ func FuzzProxyConnectReply(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n"))
 	f.Add([]byte("HTTP/1.0 200\r\nX: y\r\n z\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		to := tunnelTarget{name: "host.test", port: 443}
-		whole, whole1 := &fuzzConn{answer: answer, cut: len(answer)}, &fuzzConn{answer: answer, cut: 1}
-		tw, t1 := &tunnel{nc: whole}, &tunnel{nc: whole1}
-		errW, err1 := tw.connect(to, ""), t1.connect(to, "")
-		if fmt.Sprint(errW) != fmt.Sprint(err1) {
-			t.Fatalf("whole: %v, cut: %v", errW, err1)
-		}
-		if whole.wrote.String() != connectHead {
-			t.Fatalf("wrote %q", whole.wrote.String())
-		}
-		if errW == nil {
-			compareTunnels(t, tw.conn(), t1.conn(), answer)
-		}
-	})
-}
-
-// However the replies of a SOCKS proxy are cut, the outcome is the same.
-func FuzzProxySocksReply(f *testing.F) {
-	f.Add([]byte("\x05\x00"+socksDone+"early"), false)
-	f.Add([]byte("\x05\x02\x01\x00"+socksDone), true)
-	f.Add([]byte("\x05\x00\x05\x00\x00\x03\x03abcxxy"), true)
-	f.Fuzz(func(t *testing.T, answer []byte, byPassword bool) {
-		to := tunnelTarget{name: "host.test", port: 443}
-		user := ""
-		if byPassword {
-			user = "me"
-		}
-		tw, t1 := &tunnel{nc: &fuzzConn{answer: answer, cut: len(answer)}}, &tunnel{nc: &fuzzConn{answer: answer, cut: 1}}
-		errW, err1 := tw.socks5(to, user, "pw"), t1.socks5(to, user, "pw")
-		if fmt.Sprint(errW) != fmt.Sprint(err1) {
-			t.Fatalf("whole: %v, cut: %v", errW, err1)
-		}
-		if errW == nil {
-			compareTunnels(t, tw.conn(), t1.conn(), answer)
-		}
-	})
-}
-
-// compareTunnels compares what two tunnels bring, which is the end of answer.
-func compareTunnels(t *testing.T, a, b net.Conn, answer []byte) {
-	t.Helper()
-	restA, _ := io.ReadAll(iotest.OneByteReader(a))
-	restB, _ := io.ReadAll(b)
-	if !bytes.Equal(restA, restB) || !bytes.HasSuffix(answer, restA) {
-		t.Fatalf("tunnels bring %q and %q", restA, restB)
-	}
-}
-
-// fuzzConn answers without being asked, cut bytes at a time.
-type fuzzConn struct {
-	net.Conn
-	answer []byte
-	cut    int
-	wrote  bytes.Buffer
-	onRead func()
-	closed atomic.Int32
-}
-
-func (c *fuzzConn) Close() error {
-	c.closed.Add(1)
-	return nil
-}
-
-func (c *fuzzConn) Write(p []byte) (int, error) { return c.wrote.Write(p) }
-
-func (c *fuzzConn) Read(p []byte) (int, error) {
-	if c.onRead != nil {
-		c.onRead()
-	}
-	n := copy(p, c.answer[:min(c.cut, len(c.answer))])
-	c.answer = c.answer[n:]
-	if n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
-// A CONNECT is what our own parser takes for one.
-func TestProxyConnectIsParsed(t *testing.T) {
-	for _, addr := range []string{"host.test:443", "192.0.2.1:80", "[2001:db8::1]:65535"} {
-		to, err := parseTunnelTarget(addr)
+		to, err := dial.ParseTarget("host.test:443")
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := appendConnect(nil, to, "Basic eA==")
-		var head message.Head
-		limits := http1.Limits{Target: 1024, Head: 4096, Fields: 8}
-		n, err := new(http1.Parser).ParseRequest(&head, b, &limits)
-		if n != len(b) || err != nil || head.MethodID != message.Connect || string(head.Fields.Bytes(head.Target)) != addr {
-			t.Errorf("%s: %d of %d, %v", addr, n, len(b), err)
+		whole, whole1 := &wiretest.Pieces{Input: answer, Size: len(answer)}, &wiretest.Pieces{Input: answer, Size: 1}
+		tw, t1 := &dial.Tunnel{Conn: whole}, &dial.Tunnel{Conn: whole1}
+		var d ProxyDialer
+		errW, err1 := d.askConnect(t.Context(), tw, to, ""), d.askConnect(t.Context(), t1, to, "")
+		if fmt.Sprint(errW) != fmt.Sprint(err1) {
+			t.Fatalf("whole: %v, cut: %v", errW, err1)
 		}
-	}
+		if whole.Wrote.String() != connectHead {
+			t.Fatalf("wrote %q", whole.Wrote.String())
+		}
+		if errW == nil {
+			wiretest.CompareRest(t, tw.Finish(), t1.Finish(), answer)
+		}
+	})
 }

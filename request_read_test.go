@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	parts "github.com/gallop-http/gallop/internal/multipart"
 )
 
 const post = "POST / HTTP/1.1\r\nHost: a\r\n"
@@ -157,7 +159,7 @@ func TestRequestReadForm(t *testing.T) {
 		{"fixed, with an epilogue", fixed(smuggled), nil},
 		{"chunked", head + "Transfer-Encoding: chunked\r\n\r\n3b\r\n" + form + "\r\n0\r\n\r\n", nil},
 		{"cut off", fixed(form[:40]), io.ErrUnexpectedEOF},
-		{"not a form", fixed("abc"), errMultipartDelimiter},
+		{"not a form", fixed("abc"), parts.ErrDelimiter},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := bufio.NewReader(strings.NewReader(tt.in + "next"))

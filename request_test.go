@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // The zero value is a request, and Reset makes one.
@@ -81,10 +82,10 @@ func TestRequestCopyTo(t *testing.T) {
 		t.Errorf("stream: copy %q, original %q", dst.Body(), src.Body())
 	}
 
-	src.SetBodyStream(failing("abc"), -1)
+	src.SetBodyStream(wiretest.Failing("abc"), -1)
 	src.Body()
 	src.CopyTo(&dst)
-	if err := dst.BodyErr(); !errors.Is(err, errTest) || dst.Write(bufio.NewWriter(io.Discard)) != err {
+	if err := dst.BodyErr(); !errors.Is(err, wiretest.ErrTest) || dst.Write(bufio.NewWriter(io.Discard)) != err {
 		t.Errorf("the copy of a body that could not be read is an empty one: %v", err)
 	}
 	dst.SetBodyString("")
@@ -263,11 +264,11 @@ func TestImmediateHeaderFlush(t *testing.T) {
 		var out bytes.Buffer
 		var resp Response
 		resp.ImmediateHeaderFlush = immediate
-		resp.SetBodyStream(readerFunc(func(p []byte) (int, error) {
+		resp.SetBodyStream(wiretest.ReaderFunc(func(p []byte) (int, error) {
 			if (out.Len() > 0) != immediate {
 				t.Errorf("immediate %v, but %q was sent", immediate, out.String())
 			}
-			return 0, errTest
+			return 0, wiretest.ErrTest
 		}), -1)
 		resp.Write(bufio.NewWriter(&out))
 	}

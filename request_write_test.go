@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // How a request goes out, for every way of saying where and what.
@@ -106,8 +108,8 @@ func TestRequestWriteErrors(t *testing.T) {
 		{"no URI", func(r *Request) { r.SetRequestURI("http://a b/") }, EscapeError("%20")},
 		{"short stream", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("ab"), 3) }, errBodyShort},
 		{"long stream", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("abcd"), 3) }, errBodyLong},
-		{"stream that fails", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(failing("ab"), -1) }, errTest},
-		{"body that failed", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(failing("ab"), -1); r.Body() }, errTest},
+		{"stream that fails", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(wiretest.Failing("ab"), -1) }, wiretest.ErrTest},
+		{"body that failed", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(wiretest.Failing("ab"), -1); r.Body() }, wiretest.ErrTest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var req Request
@@ -152,7 +154,7 @@ func TestWriteToCounts(t *testing.T) {
 	if n, err := resp.WriteTo(io.Discard); n != int64(len(resp.String())) || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if n, err := resp.WriteTo(failingWriter{}); n != 0 || err != errTest {
+	if n, err := resp.WriteTo(failingWriter{}); n != 0 || err != wiretest.ErrTest {
 		t.Errorf("%d, %v", n, err)
 	}
 }

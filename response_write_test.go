@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 func TestResponseFraming(t *testing.T) {
@@ -114,12 +116,16 @@ func TestResponseWriteErrors(t *testing.T) {
 	}{
 		{"short stream", func(r *Response) { r.SetBodyStream(strings.NewReader("ab"), 3) }, errBodyShort},
 		{"long stream", func(r *Response) { r.SetBodyStream(strings.NewReader("abcd"), 3) }, errBodyLong},
-		{"stream that fails", func(r *Response) { r.SetBodyStream(failing("ab"), -1) }, errTest},
-		{"stream that panics", func(r *Response) { r.SetBodyStream(readerFunc(func([]byte) (int, error) { panic(errTest) }), -1) }, errTest},
-		{"stream that panics when it is closed", func(r *Response) { r.SetBodyStream(panicCloser{strings.NewReader("abc")}, 3) }, errTest},
+		{"stream that fails", func(r *Response) { r.SetBodyStream(wiretest.Failing("ab"), -1) }, wiretest.ErrTest},
+		{"stream that panics", func(r *Response) {
+			r.SetBodyStream(wiretest.ReaderFunc(func([]byte) (int, error) { panic(wiretest.ErrTest) }), -1)
+		}, wiretest.ErrTest},
+		{"stream that panics when it is closed", func(r *Response) { r.SetBodyStream(panicCloser{strings.NewReader("abc")}, 3) }, wiretest.ErrTest},
 		{"short stream that writes itself", func(r *Response) { r.SetBodyStream(selfWriter{strings.NewReader("ab")}, 3) }, errBodyShort},
 		{"long stream that writes itself", func(r *Response) { r.SetBodyStream(selfWriter{strings.NewReader("abcd")}, 3) }, errBodyLong},
-		{"stream of nothing for ever", func(r *Response) { r.SetBodyStream(readerFunc(func([]byte) (int, error) { return 0, nil }), -1) }, io.ErrNoProgress},
+		{"stream of nothing for ever", func(r *Response) {
+			r.SetBodyStream(wiretest.ReaderFunc(func([]byte) (int, error) { return 0, nil }), -1)
+		}, io.ErrNoProgress},
 		{"short stream writer", func(r *Response) {
 			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("ab") })
 			r.Header.SetContentLength(3)
@@ -128,7 +134,7 @@ func TestResponseWriteErrors(t *testing.T) {
 			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("abcd") })
 			r.Header.SetContentLength(3)
 		}, errBodyLong},
-		{"body that failed", func(r *Response) { r.SetBodyStream(failing("ab"), -1); r.Body() }, errTest},
+		{"body that failed", func(r *Response) { r.SetBodyStream(wiretest.Failing("ab"), -1); r.Body() }, wiretest.ErrTest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var resp Response
@@ -146,7 +152,7 @@ func TestResponseWriteErrors(t *testing.T) {
 
 type panicCloser struct{ io.Reader }
 
-func (panicCloser) Close() error { panic(errTest) }
+func (panicCloser) Close() error { panic(wiretest.ErrTest) }
 
 // selfWriter is not to be read.
 type selfWriter struct{ io.WriterTo }

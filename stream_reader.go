@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"io"
+
+	"github.com/gallop-http/gallop/internal/callback"
 )
 
 // NewStreamReader returns a reader for the data that sw writes. sw starts immediately, on its own goroutine. Close
@@ -30,7 +32,7 @@ func (r streamReader) Read(p []byte) (int, error) {
 func pipeFrom(write func(w io.Writer) error) *io.PipeReader {
 	pr, pw := io.Pipe()
 	go func() {
-		defer pw.CloseWithError(errGoexit) // in case write ends the goroutine
+		defer pw.CloseWithError(callback.ErrGoexit) // in case write ends the goroutine
 		pw.CloseWithError(write(pw))
 	}()
 	return pr

@@ -177,3 +177,15 @@ func (u *URI) mergePath(path []byte) {
 	}
 	u.setPathOriginal(target.AppendClean(nil, merged))
 }
+
+// toASCII converts the host of u to ASCII.
+func (u *URI) toASCII() error {
+	if ascii.IsASCII(u.host) {
+		return nil
+	}
+	host, err := target.ASCIIHost(string(u.host))
+	if err == nil {
+		u.host = append(u.host[:0], host...)
+	}
+	return err
+}

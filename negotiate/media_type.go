@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/mediatype"
 )
 
 // How specific a media range is (RFC 9110 §12.5.1). Each parameter of the range adds 1.
@@ -31,6 +32,30 @@ func typeOfShortName(name string) string {
 		return t
 	}
 	return "application/octet-stream"
+}
+
+// TypeByExtension returns the media type, without parameters, for a short name or a file extension. The dot is
+// optional and case does not matter. TypeByExtension returns "" for unknown names. The result does not depend on
+// the operating system.
+func TypeByExtension(name string) string {
+	if name != "" && name[0] == '.' {
+		name = name[1:]
+	}
+	for i := range len(name) {
+		if c := name[i]; c != ascii.Lower(c) {
+			return typeInCapitals(name)
+		}
+	}
+	return mediatype.ForOffer(name)
+}
+
+func typeInCapitals(name string) string {
+	var lower [mediatype.MaxLength]byte
+	if len(name) > len(lower) {
+		return ""
+	}
+	n := copy(lower[:], name)
+	return mediatype.ForOffer(string(ascii.ToLower(lower[:n])))
 }
 
 // matchMediaType returns how specifically a member matches an offered media type. An offer such as "text/*" matches

@@ -66,6 +66,16 @@ func IsToken[S Text](s S) bool {
 	return len(s) > 0
 }
 
+// IsASCII reports whether all bytes of s are ASCII.
+func IsASCII[S Text](s S) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
 // IsFieldValue reports whether all bytes of s are allowed in a field value (RFC 9110 §5.5), which excludes control
 // characters except HTAB. The empty value is valid.
 func IsFieldValue[S Text](s S) bool {

@@ -223,3 +223,26 @@ func AppendSafeHost(dst, host []byte) []byte {
 	}
 	return dst
 }
+
+// KnownHost remembers the last valid Host of a connection, unless that is longer than 48 bytes. Most requests on a
+// connection repeat the same Host, which then is not checked again.
+type KnownHost struct {
+	host [48]byte
+	n    uint8
+}
+
+// IsValid reports whether host is valid. See ValidHost.
+func (k *KnownHost) IsValid(host []byte) bool {
+	return k.n > 0 && string(host) == string(k.host[:k.n]) || k.learn(host)
+}
+
+// learn checks a host that is not the known one, and remembers it if it is valid.
+func (k *KnownHost) learn(host []byte) bool {
+	if !ValidHost(host) {
+		return false
+	}
+	if k.n = 0; len(host) <= len(k.host) {
+		k.n = uint8(copy(k.host[:], host))
+	}
+	return true
+}

@@ -4,6 +4,7 @@
 //
 //	target.go   the four forms of a request target
 //	host.go     uri-host [":" port], strict for servers and as broad as RFC 3986 for URIs
+//	idna.go     hosts with characters beyond ASCII, converted to ASCII
 //	path.go     dot segments, the decoded path and the path in a request
 //	percent.go  percent-decoding and encoding
 package target

@@ -1,0 +1,39 @@
+package wiretest
+
+import (
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Long reports whether tests run in their long forms: the environment variable GALLOP_LONG is set.
+func Long() bool { return os.Getenv("GALLOP_LONG") != "" }
+
+// DrawCuts returns up to ten places, in order, at which to cut n bytes.
+func DrawCuts(n int) (at []int) {
+	for range 2 + rand.IntN(9) {
+		at = append(at, 1+rand.IntN(n-1))
+	}
+	slices.Sort(at)
+	return slices.Compact(at)
+}
+
+// InParallel calls f for each of the items, on a few goroutines, and returns when all calls have returned.
+func InParallel[T any](items []T, f func(T)) {
+	next := make(chan T)
+	var group sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) { // each waits for the server now and then
+		group.Go(func() {
+			for item := range next {
+				f(item)
+			}
+		})
+	}
+	for _, item := range items {
+		next <- item
+	}
+	close(next)
+	group.Wait()
+}

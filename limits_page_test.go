@@ -1,0 +1,78 @@
+package gallop
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/pagetest"
+)
+
+func TestDocsDefaults(t *testing.T) {
+	var set settings
+	set.resolve(&Server{})
+	kib := func(n int) string {
+		if n >= 1<<20 {
+			return fmt.Sprintf("%d MiB", n>>20)
+		}
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	none := func(n time.Duration) string {
+		if n == 0 {
+			return "none"
+		}
+		return n.String()
+	}
+	want := map[string]string{
+		"`MaxRequestLineBytes`":                     kib(set.head.Target),
+		"`MaxHeaderBytes`":                          kib(set.head.Head),
+		"`MaxHeaderFields`":                         fmt.Sprint(set.head.Fields),
+		"`MaxFormArgs`":                             fmt.Sprint(set.maxArgs),
+		"`ReadHeaderTimeout`":                       set.readHead.String(),
+		"`MinBodyRate`":                             fmt.Sprintf("%d bytes/s, after %v", set.bodyRate, bodyRateGrace),
+		"`MaxRequestBodySize`":                      kib(int(set.maxBody)) + ", streams unlimited",
+		"chunk line, chunk extensions of a message": kib(set.chunks.Line) + ", " + kib(set.chunks.Overhead),
+		"trailers":                                  kib(set.chunks.Trailer),
+		"`ReadTimeout`":                             none(set.read),
+		"`WriteTimeout`":                            none(set.write),
+		"no progress in writing":                    set.progress.String(),
+		"`IdleTimeout`":                             fmt.Sprintf("%ds", int(set.idle.Seconds())),
+		"`TLSHandshakeTimeout`":                     set.handshake.String(),
+		"request body that the handler left unread": fmt.Sprintf("%s, %v", kib(drainSize), drainTime),
+		"`Concurrency`":                             fmt.Sprintf("%d connections", DefaultConcurrency),
+		"`MaxConcurrentRequests`":                   none(time.Duration(set.maxAtOnce)),
+		"`MaxConnsPerIP`":                           none(time.Duration((&Server{}).MaxConnsPerIP)),
+		"decompressed bodies":                       fmt.Sprintf("%s, ratio %d over 1 MiB", kib(coding.DefaultMaxSize), coding.DefaultMaxRatio),
+	}
+	pagetest.Compare(t, "docs/limits.md", "| limit | default | beyond the limit |", want)
+}
+
+func TestDocsClientDefaults(t *testing.T) {
+	set := (&HostClient{}).resolve()
+	none := func(d time.Duration) string {
+		if d == 0 {
+			return "none"
+		}
+		return d.String()
+	}
+	want := map[string]string{
+		"`MaxConnsPerHost`":                         fmt.Sprint(DefaultMaxConnsPerHost),
+		"`MaxConnWaitTimeout`":                      none(set.connWait),
+		"`MaxIdleConnDuration`":                     set.maxIdleTime.String(),
+		"`MaxConnDuration`":                         none(set.maxConnTime),
+		"`ReadTimeout`, `WriteTimeout` of a client": none(set.readTimeout + set.writeTimeout),
+		"dial":                      DefaultDialTimeout.String(),
+		"addresses that are dialed": "IPv4", // TestFromFasthttpDialDualStack
+		"dial through a proxy":      defaultProxyTimeout.String(),
+		"TLS handshake of a client": maxClientHandshake.String(),
+		"`MaxResponseHeaderBytes`":  fmt.Sprintf("%d KiB", set.head.Head>>10),
+		"headers of a response":     fmt.Sprint(set.head.Fields),
+		"interim responses":         fmt.Sprint(maxInterim),
+		"`MaxResponseBodySize`":     fmt.Sprintf("%d MiB, streams unlimited", set.maxBody>>20),
+		"`MaxRedirects`":            fmt.Sprintf("%d; `Get` follows %d", (&Client{}).MaxRedirects, maxGetRedirects),
+		"retries":                   "one, and only if the server cannot have acted on the request or the request is idempotent",
+		"wait for 100 (Continue)":   maxContinueWait.String(),
+	}
+	pagetest.Compare(t, "docs/limits.md", "| limit of a client | default | beyond the limit |", want)
+}

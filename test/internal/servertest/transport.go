@@ -1,0 +1,85 @@
+package servertest
+
+import (
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/testhook"
+	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// RaceEnabled reports whether the race detector runs.
+var RaceEnabled = testhook.RaceEnabled
+
+// Transport is a way in which a server serves connections in memory. The connections are those of package wiretest. A
+// Transport works in virtual time and in real time.
+type Transport struct {
+	Name      string // of the subtest
+	serveConn func(*gallop.Server, net.Conn) error
+	listen    func(*gallop.Server) Listener
+}
+
+// Listener is a listener in memory.
+type Listener interface {
+	net.Listener
+	Dial() (net.Conn, error)
+}
+
+// Goroutines is the transport that serves each connection on a goroutine of its own.
+var Goroutines = Transport{"goroutine", serveAccepted, func(*gallop.Server) Listener { return memnet.NewListener() }}
+
+func serveAccepted(s *gallop.Server, c net.Conn) error { return testhook.ServeAccepted(s, c) }
+
+// OnTransports runs a test on each of [Transports], as a subtest with the transport's name.
+func OnTransports(t *testing.T, test func(t *testing.T, on Transport)) {
+	t.Helper()
+	for _, on := range Transports {
+		t.Run(on.Name, func(t *testing.T) { test(t, on) })
+	}
+}
+
+// OnSockets runs a test that uses real sockets, with event loops and with a goroutine per connection.
+func OnSockets(t *testing.T, test func(t *testing.T, over gallop.EngineType)) {
+	t.Helper()
+	t.Run("loop", func(t *testing.T) { test(t, gallop.EngineLoop) })
+	t.Run("goroutine", func(t *testing.T) { test(t, gallop.EngineGoroutine) })
+}
+
+// Listen returns a listener in memory. On event loops only s can serve it.
+func (on Transport) Listen(s *gallop.Server) Listener { return on.listen(s) }
+
+// Serve returns a function that serves a connection until it is closed. On event loops the function returns nil even if
+// serving failed, and the error is only in the log.
+func (on Transport) Serve(s *gallop.Server) func(net.Conn) error {
+	return func(c net.Conn) error { return on.serveConn(s, c) }
+}
+
+// Fewer returns how many of n things to do in a test that starts a new server for each. Starting event loops costs many
+// times as much as starting a goroutine.
+func (on Transport) Fewer(n int) int {
+	switch {
+	case on.Name == Goroutines.Name:
+		return n
+	case RaceEnabled:
+		return (n + 7) / 8
+	}
+	return (n + 1) / 2
+}
+
+// Talk runs f as the client of s, over a connection in memory and in virtual time. A server without a Logger gets
+// [Quiet].
+func (on Transport) Talk(t *testing.T, s *gallop.Server, f func(c *wiretest.Conversation)) {
+	t.Helper()
+	if s.Logger == nil {
+		s.Logger = Quiet
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := wiretest.Start(t, on.Serve(s))
+		c.Patience = time.Hour
+		f(c)
+	})
+}

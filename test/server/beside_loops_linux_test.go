@@ -1,0 +1,156 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/test/internal/servertest"
+)
+
+// besideEnv has the test below serve, in a process of its own, with a goroutine that calls the URL that it names.
+const besideEnv = "GALLOP_TEST_BESIDE"
+
+// Goroutines of the program that wait for the network or for a timer run beside a loop that has the only processor.
+func TestGoroutinesRunBesideLoops(t *testing.T) {
+	if url := os.Getenv(besideEnv); url != "" {
+		serveBeside(url)
+	}
+	other := &gallop.Server{Engine: gallop.EngineGoroutine, Handler: servertest.Say}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = other.Serve(ln) }()
+	defer other.Close()
+	for _, conns := range []int{0, 2, 32} {
+		t.Run(fmt.Sprint(conns, " connections"), func(t *testing.T) {
+			addr := startBeside(t, "http://"+ln.Addr().String())
+			stop := keepBusy(t, addr, conns)
+			time.Sleep(400 * time.Millisecond)
+			resp, err := http.Get("http://" + addr + "/medians")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var call, sleep time.Duration
+			_, err = fmt.Fscan(resp.Body, &call, &sleep)
+			resp.Body.Close()
+			stop()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if call > 4*time.Millisecond {
+				t.Errorf("half of the calls take %v", call)
+			}
+			if sleep > 4*time.Millisecond {
+				t.Errorf("half of the sleeps of 1 ms take %v", sleep)
+			}
+		})
+	}
+}
+
+// startBeside starts the process that serves.
+func startBeside(t *testing.T, url string) (addr string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestGoroutinesRunBesideLoops$")
+	cmd.Env = append(os.Environ(), besideEnv+"="+url, "GOMAXPROCS=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// keepBusy makes requests on so many connections until stop is called.
+func keepBusy(t *testing.T, addr string, conns int) (stop func()) {
+	t.Helper()
+	var all sync.WaitGroup
+	var open []net.Conn
+	for range conns {
+		c := dialTCP(t, addr)
+		open = append(open, c)
+		all.Go(func() {
+			p := make([]byte, 4096)
+			for {
+				if _, err := io.WriteString(c, wiretest.Get("/")); err != nil {
+					return
+				}
+				if _, err := c.Read(p); err != nil {
+					return
+				}
+			}
+		})
+	}
+	return func() {
+		for _, c := range open {
+			c.Close()
+		}
+		all.Wait()
+	}
+}
+
+// serveBeside serves until the process is killed.
+func serveBeside(url string) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	call := medianOf(func() {
+		resp, err := http.Get(url)
+		if err != nil {
+			panic(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	})
+	sleep := medianOf(func() { time.Sleep(time.Millisecond) })
+	s := &gallop.Server{Engine: gallop.EngineLoop, Handler: func(ctx *gallop.RequestCtx) {
+		if string(ctx.Path()) == "/medians" {
+			fmt.Fprintln(ctx, int64(call()), int64(sleep()))
+		}
+	}}
+	fmt.Println(ln.Addr())
+	panic(s.Serve(ln))
+}
+
+// medianOf does something again and again, and returns a function for the median of how long it took.
+func medianOf(do func()) func() time.Duration {
+	var mu sync.Mutex
+	var took []time.Duration
+	go func() {
+		for {
+			start := time.Now()
+			do()
+			mu.Lock()
+			took = append(took, time.Since(start))
+			mu.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		slices.Sort(took)
+		return took[len(took)/2]
+	}
+}

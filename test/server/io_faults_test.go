@@ -1,0 +1,86 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/test/internal/servertest"
+)
+
+// tortured is one case served over a connection whose at-th I/O call goes wrong.
+type tortured struct {
+	c    *wiretest.Case
+	at   int
+	kind wiretest.FaultKind
+	most int // bytes that one read returns
+}
+
+// TestServerTorture fails the k-th I/O call of the server, in every way and for every
+// k, on each case: nothing may panic, hang, leak, or call a handler more often than
+// it is called without the fault.
+func TestServerTorture(t *testing.T) {
+	wiretest.CheckLeaks(t)
+	cases := wiretest.ServerCases(t, func(c *wiretest.Case) bool { return len(c.Bytes()) < 32<<10 })
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		depth, reads := on.Fewer(6), []int{0}
+		if wiretest.Long() {
+			depth, reads = 60, []int{0, 37}[:on.Fewer(2)]
+		}
+		for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
+			t.Run(name, func(t *testing.T) {
+				var runs []tortured
+				handled := make(map[string]int64)
+				for _, most := range reads {
+					for i := range cases {
+						calls, n, _, err := torture(on, tortured{&cases[i], 0, wiretest.FaultNone, most}, stream)
+						if err != nil {
+							t.Errorf("%s: %v", cases[i].ID, err)
+						}
+						handled[cases[i].ID] = calls
+						for at := 1; at <= min(n, depth); at++ {
+							for _, kind := range wiretest.Faults {
+								runs = append(runs, tortured{&cases[i], at, kind, most})
+							}
+						}
+					}
+				}
+				t.Logf("%d runs", len(runs))
+				wiretest.InParallel(runs, func(r tortured) {
+					calls, _, log, err := torture(on, r, stream)
+					if err != nil || calls > handled[r.c.ID] {
+						t.Errorf("%s, %v at call %d: %d handler calls, %d without; %v", r.c.ID, r.kind, r.at, calls, handled[r.c.ID], err)
+					}
+					log.WantNoPanic(t)
+				})
+			})
+		}
+	})
+}
+
+// torture serves one connection to its end. It returns how often a handler ran and
+// how many I/O calls there were.
+func torture(on servertest.Transport, r tortured, stream bool) (handled int64, calls int, log *servertest.Log, err error) {
+	s := servertest.NewEchoServer(stream)
+	client, server := wiretest.Pipe()
+	defer client.Close()
+	fault := wiretest.NewFault(server, r.at, r.kind)
+	fault.Most = r.most
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = on.Serve(&s.Server)(fault)
+	}()
+	_, _ = client.Write(r.c.Bytes())
+	_ = client.CloseWrite()
+	_ = client.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_, readErr := io.Copy(io.Discard, client)
+	if ne, ok := readErr.(net.Error); ok && ne.Timeout() {
+		return s.Calls.Load(), fault.Calls(), &s.Log, fmt.Errorf("the connection stays open")
+	}
+	<-served
+	return s.Calls.Load(), fault.Calls(), &s.Log, nil
+}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package gallop_test
-
-var allTransports = []transport{goroutines}
