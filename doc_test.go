@@ -40,7 +40,7 @@ func exportedNames(t *testing.T) map[string]bool {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				names[receiver(d)+d.Name.Name] = true
+				names[receiverOf(d)+d.Name.Name] = true
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					addSpec(names, spec)
@@ -49,19 +49,6 @@ func exportedNames(t *testing.T) map[string]bool {
 		}
 	}
 	return names
-}
-
-// receiver returns the type of a method and a dot, and nothing for a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return ""
-	}
-	t := d.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	name, _ := t.(*ast.Ident)
-	return name.Name + "."
 }
 
 func addSpec(names map[string]bool, spec ast.Spec) {
