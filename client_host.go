@@ -89,7 +89,7 @@ type HostClient struct {
 	// connection that was opened for another call. ctx carries the context values of the call that needs the
 	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
 	//
-	// If Proxy is set, DialContext connects to the proxy, and DialTimeout and Dial are not used. The client uses
+	// If Proxy returns a proxy, DialContext connects to the proxy, and DialTimeout and Dial are not used. The client uses
 	// TLSConfig for https proxies too, but without the ServerName.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
@@ -152,8 +152,8 @@ type HostClient struct {
 	// ReadBufferSize is also the limit for response headers.
 	ReadBufferSize int
 
-	// WriteBufferSize is the size of the buffer that AcquireWriter returns, in bytes. WriteBufferSize has no effect
-	// on calls.
+	// WriteBufferSize is the size of the buffer that [HostClient.AcquireWriter] returns, in bytes. WriteBufferSize has no
+	// effect on calls.
 	//
 	// Deprecated: requests are assembled in a buffer that grows to their size.
 	WriteBufferSize int
@@ -242,7 +242,7 @@ func (c *HostClient) init() error {
 		c.addrs, c.initErr = c.splitAddrs()
 		c.pool.host = c
 		c.pool.lock.p = &c.pool
-		c.pool.max = orDefault(c.MaxConns, DefaultMaxConnsPerHost)
+		c.pool.max = c.set.maxConns
 		if c.janitor == nil {
 			c.janitor = &janitor{}
 		}

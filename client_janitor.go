@@ -84,7 +84,7 @@ func (p *connPool) sweep(now moment) (next time.Duration, ok bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if cc := p.idle.first; cc != nil {
+	if cc := p.idle.First(); cc != nil {
 		if idleTime == 0 {
 			return p.sweepTime(), true
 		}

@@ -221,6 +221,6 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names that have no effect are marked Deprecated. The module compat/fasthttp lets a program keep its fasthttp imports
-// unchanged.
+// Names that have no effect are marked Deprecated. HTTP2Config and the fields named HTTP2 are not marked, because a later
+// version will use them. The module compat/fasthttp lets a program keep its fasthttp imports unchanged.
 package gallop

@@ -1,10 +1,6 @@
 package gallop
 
-import (
-	"fmt"
-
-	"github.com/gallop-http/gallop/internal/callback"
-)
+import "github.com/gallop-http/gallop/internal/callback"
 
 // If a function that the program has set panics during a call, the call gives back everything that it holds and
 // closes its connection. The panic goes on to the caller. The same holds for runtime.Goexit. Package callback calls
@@ -25,13 +21,16 @@ type PanicError struct {
 }
 
 // Error returns the panic value as text, without the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("gallop: panic: %v", e.Value) }
+func (e *PanicError) Error() string { return (*callback.Panic)(e).Error() }
 
 // Unwrap returns Value if Value is an error, or nil.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
+
+// isAbort reports whether a handler that panicked with v has only aborted its response. Nothing logs such a panic.
+func isAbort(v any) bool { return v == ErrAbortHandler }
 
 // shownPanic returns a panic that callback.Go caught as a *PanicError. It returns other errors unchanged.
 func shownPanic(err error) error {

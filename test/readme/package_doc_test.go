@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
 // Every link in the documentation of the package leads to a name that the package exports.
@@ -41,7 +43,7 @@ func exportedNames(t *testing.T) map[string]bool {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				names[receiver(d)+d.Name.Name] = true
+				names[pagetest.ReceiverOf(d)+d.Name.Name] = true
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					addSpec(names, spec)
@@ -50,19 +52,6 @@ func exportedNames(t *testing.T) map[string]bool {
 		}
 	}
 	return names
-}
-
-// receiver returns the type of a method and a dot, and nothing for a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return ""
-	}
-	t := d.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	name, _ := t.(*ast.Ident)
-	return name.Name + "."
 }
 
 func addSpec(names map[string]bool, spec ast.Spec) {
