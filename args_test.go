@@ -11,12 +11,14 @@ import (
 // argsText writes keys and values so that every difference shows.
 func argsText(a *Args) string {
 	var b strings.Builder
-	for i := range a.list {
-		fmt.Fprintf(&b, "%q", a.key(i))
-		if !a.list[i].noValue {
-			fmt.Fprintf(&b, "=%q", a.value(i))
+	written := strings.Split(a.String(), "&")
+	for key, value := range a.All() {
+		fmt.Fprintf(&b, "%q", key)
+		if strings.Contains(written[0], "=") {
+			fmt.Fprintf(&b, "=%q", value)
 		}
 		b.WriteByte(' ')
+		written = written[1:]
 	}
 	return strings.TrimSpace(b.String())
 }

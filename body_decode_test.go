@@ -14,13 +14,13 @@ import (
 
 var codingMethods = []struct {
 	c     coding.Coding
-	whole func(*body) ([]byte, error)
-	limit func(*body, int) ([]byte, error)
+	whole func(*Request) ([]byte, error)
+	limit func(*Request, int) ([]byte, error)
 }{
-	{coding.Gzip, (*body).BodyGunzip, (*body).BodyGunzipWithLimit},
-	{coding.Deflate, (*body).BodyInflate, (*body).BodyInflateWithLimit},
-	{coding.Brotli, (*body).BodyUnbrotli, (*body).BodyUnbrotliWithLimit},
-	{coding.Zstd, (*body).BodyUnzstd, (*body).BodyUnzstdWithLimit},
+	{coding.Gzip, (*Request).BodyGunzip, (*Request).BodyGunzipWithLimit},
+	{coding.Deflate, (*Request).BodyInflate, (*Request).BodyInflateWithLimit},
+	{coding.Brotli, (*Request).BodyUnbrotli, (*Request).BodyUnbrotliWithLimit},
+	{coding.Zstd, (*Request).BodyUnzstd, (*Request).BodyUnzstdWithLimit},
 }
 
 func TestBodyDecoded(t *testing.T) {
@@ -28,7 +28,7 @@ func TestBodyDecoded(t *testing.T) {
 	bomb := make([]byte, 4<<20)
 	for _, m := range codingMethods {
 		t.Run(m.c.String(), func(t *testing.T) {
-			var b body
+			var b Request
 			b.SetBody(coding.AppendEncode(nil, small, m.c, coding.DefaultLevel))
 			if got, err := m.whole(&b); err != nil || !bytes.Equal(got, small) {
 				t.Errorf("%d bytes, %v", len(got), err)
@@ -54,7 +54,7 @@ func TestBodyDecoded(t *testing.T) {
 			if _, err := m.whole(&b); err == nil {
 				t.Error("no error for what is not encoded")
 			}
-			b.setStream(wiretest.Failing("abc"), -1)
+			b.SetBodyStream(wiretest.Failing("abc"), -1)
 			if _, err := m.whole(&b); err != wiretest.ErrTest {
 				t.Errorf("stream that fails: %v", err)
 			}

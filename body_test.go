@@ -227,13 +227,13 @@ func TestStreamIsToldWhy(t *testing.T) {
 
 // SwapBody hands over what was there, whatever it was.
 func TestSwapBody(t *testing.T) {
-	var b body
+	var b Request
 	b.SetBodyRaw([]byte("raw"))
 	old := b.SwapBody([]byte("second"))
 	if string(old) != "raw" || string(b.Body()) != "second" {
 		t.Errorf("swapped %q for %q", old, b.Body())
 	}
-	b.setStream(strings.NewReader("stream"), -1)
+	b.SetBodyStream(strings.NewReader("stream"), -1)
 	if old = b.SwapBody(nil); string(old) != "stream" || len(b.Body()) != 0 {
 		t.Errorf("swapped %q for %q", old, b.Body())
 	}

@@ -62,7 +62,7 @@ func TestRequestCookies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var h RequestHeader
 			c.build(&h)
-			if got := lines(&h.header); got != c.want {
+			if got := lines(&h); got != c.want {
 				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 		})
@@ -167,7 +167,7 @@ func TestResponseCookies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var h ResponseHeader
 			c.build(&h)
-			if got := lines(&h.header); got != c.want {
+			if got := lines(&h); got != c.want {
 				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 		})

@@ -36,8 +36,8 @@ func TestContentLengthMeansWhatTheTextSays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var h ResponseHeader
 			c.build(&h)
-			if h.ContentLength() != c.length || lines(&h.header) != c.fields {
-				t.Errorf("%d, %q", h.ContentLength(), lines(&h.header))
+			if h.ContentLength() != c.length || lines(&h) != c.fields {
+				t.Errorf("%d, %q", h.ContentLength(), lines(&h))
 			}
 		})
 	}
@@ -54,62 +54,62 @@ func TestARequestIsNeverReadUntilClose(t *testing.T) {
 func TestConnectionIsAListOfTokens(t *testing.T) {
 	for _, c := range []struct {
 		name           string
-		build          func(h *header)
+		build          func(h *RequestHeader)
 		close, upgrade bool
 		fields         string
 	}{
-		{"nothing", func(h *header) {}, false, false, ""},
-		{"close", func(h *header) { h.SetConnectionClose() }, true, false, "Connection: close\n"},
-		{"close as a field", func(h *header) { h.Set("Connection", "CLOSE") }, true, false, "Connection: CLOSE\n"},
-		{"in a list", func(h *header) { h.Set("Connection", "a, Close ,b") }, true, false, "Connection: a, Close ,b\n"},
-		{"on the second line", func(h *header) {
+		{"nothing", func(h *RequestHeader) {}, false, false, ""},
+		{"close", func(h *RequestHeader) { h.SetConnectionClose() }, true, false, "Connection: close\n"},
+		{"close as a field", func(h *RequestHeader) { h.Set("Connection", "CLOSE") }, true, false, "Connection: CLOSE\n"},
+		{"in a list", func(h *RequestHeader) { h.Set("Connection", "a, Close ,b") }, true, false, "Connection: a, Close ,b\n"},
+		{"on the second line", func(h *RequestHeader) {
 			h.Add("Connection", "upgrade")
 			h.Add("connection", "close")
 		}, true, true, "Connection: upgrade\nConnection: close\n"},
-		{"part of a token", func(h *header) { h.Set("Connection", "closed, re-upgrade") }, false, false, "Connection: closed, re-upgrade\n"},
-		{"a later line takes nothing back", func(h *header) {
+		{"part of a token", func(h *RequestHeader) { h.Set("Connection", "closed, re-upgrade") }, false, false, "Connection: closed, re-upgrade\n"},
+		{"a later line takes nothing back", func(h *RequestHeader) {
 			h.Add("Connection", "close")
 			h.Add("Connection", "x")
 		}, true, false, "Connection: close\nConnection: x\n"},
-		{"set again", func(h *header) {
+		{"set again", func(h *RequestHeader) {
 			h.Set("Connection", "close")
 			h.Set("Connection", "Upgrade")
 		}, false, true, "Connection: Upgrade\n"},
-		{"close beside others", func(h *header) {
+		{"close beside others", func(h *RequestHeader) {
 			h.Add("Connection", "Upgrade, keep-alive")
 			h.Add("Connection", "a")
 			h.SetConnectionClose()
 		}, true, true, "Connection: close, Upgrade, a\n"},
-		{"taken back", func(h *header) {
+		{"taken back", func(h *RequestHeader) {
 			h.Set("Connection", "close, a")
 			h.ResetConnectionClose()
 		}, false, false, "Connection: a\n"},
-		{"taken back to nothing", func(h *header) {
+		{"taken back to nothing", func(h *RequestHeader) {
 			h.SetConnectionClose()
 			h.ResetConnectionClose()
 			h.ResetConnectionClose()
 		}, false, false, ""},
-		{"deleted", func(h *header) { h.SetConnectionClose(); h.Del("connection") }, false, false, ""},
-		{"HTTP/1.0", func(h *header) { h.setProtocol([]byte("HTTP/1.0")) }, true, false, ""},
-		{"HTTP/1.0 kept alive", func(h *header) {
-			h.setProtocol([]byte("HTTP/1.0"))
+		{"deleted", func(h *RequestHeader) { h.SetConnectionClose(); h.Del("connection") }, false, false, ""},
+		{"HTTP/1.0", func(h *RequestHeader) { h.SetProtocol("HTTP/1.0") }, true, false, ""},
+		{"HTTP/1.0 kept alive", func(h *RequestHeader) {
+			h.SetProtocol("HTTP/1.0")
 			h.Set("Connection", "Keep-Alive")
 		}, false, false, "Connection: Keep-Alive\n"},
-		{"upgrade in HTTP/1.0", func(h *header) {
-			h.setProtocol([]byte("HTTP/1.0"))
+		{"upgrade in HTTP/1.0", func(h *RequestHeader) {
+			h.SetProtocol("HTTP/1.0")
 			h.Set("Connection", "upgrade")
 		}, true, false, "Connection: upgrade\n"},
-		{"upgrade in HTTP/1.0 kept alive", func(h *header) {
-			h.setProtocol([]byte("HTTP/1.0"))
+		{"upgrade in HTTP/1.0 kept alive", func(h *RequestHeader) {
+			h.SetProtocol("HTTP/1.0")
 			h.Set("Connection", "upgrade, keep-alive")
 		}, false, true, "Connection: upgrade, keep-alive\n"},
-		{"HTTP/1.0 taken back", func(h *header) {
-			h.setProtocol([]byte("HTTP/1.0"))
+		{"HTTP/1.0 taken back", func(h *RequestHeader) {
+			h.SetProtocol("HTTP/1.0")
 			h.ResetConnectionClose()
 		}, false, false, "Connection: keep-alive\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var h header
+			var h RequestHeader
 			c.build(&h)
 			if h.ConnectionClose() != c.close || h.ConnectionUpgrade() != c.upgrade || lines(&h) != c.fields {
 				t.Errorf("close %v, upgrade %v, %q", h.ConnectionClose(), h.ConnectionUpgrade(), lines(&h))

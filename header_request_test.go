@@ -171,13 +171,13 @@ func TestRequestFieldsByName(t *testing.T) {
 	h.SetRefererBytes([]byte("R"))
 	h.SetContentTypeBytes([]byte("T"))
 	h.SetContentEncodingBytes([]byte("E"))
-	if got := lines(&h.header); got != "Host: H\nUser-Agent: U\nReferer: R\nContent-Type: T\nContent-Encoding: E\n" {
+	if got := lines(&h); got != "Host: H\nUser-Agent: U\nReferer: R\nContent-Type: T\nContent-Encoding: E\n" {
 		t.Errorf("%q", got)
 	}
 	h.SetHost("")
 	h.SetReferer(" ")
 	h.SetContentTypeBytes(nil)
-	if got := lines(&h.header); got != "User-Agent: U\nContent-Encoding: E\n" {
+	if got := lines(&h); got != "User-Agent: U\nContent-Encoding: E\n" {
 		t.Errorf("nothing removes: %q", got)
 	}
 }

@@ -116,8 +116,8 @@ func TestResponseFieldsByName(t *testing.T) {
 	var h ResponseHeader
 	h.SetServer("s")
 	h.SetServerBytes([]byte("S"))
-	h.SetLastModified(noon)
-	if got := lines(&h.header); got != "Server: S\nLast-Modified: Fri, 20 Nov 2026 12:00:00 GMT\n" || string(h.Server()) != "S" {
+	h.SetLastModified(time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC))
+	if got := lines(&h); got != "Server: S\nLast-Modified: Fri, 20 Nov 2026 12:00:00 GMT\n" || string(h.Server()) != "S" {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
@@ -32,7 +33,7 @@ func TestLoopsShowCanonicalNames(t *testing.T) {
 	readRequest(&req, lowerHead)
 	var resp ResponseHeader
 	_, status, _ := strings.Cut(lowerHead, "\r\n")
-	if _, err := new(http1.Parser).ParseResponse(&resp.head, []byte("HTTP/1.1 200 OK\r\n"+status), &readLimits); err != nil {
+	if err := resp.Read(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n" + status))); err != nil {
 		t.Fatal(err)
 	}
 	visit := func(visitAll func(func(key, value []byte))) func(func(name, value []byte) bool) {
@@ -69,9 +70,9 @@ func TestLoopsShowCanonicalNames(t *testing.T) {
 }
 
 func TestTrailersShowCanonicalNames(t *testing.T) {
-	var h header
-	for _, name := range []string{"x-sum", "ETAG", "X-Usual"} {
-		field.Add(&h.trailers, field.Lookup(name), name, "1")
+	var h RequestHeader
+	if err := h.ReadTrailer(bufio.NewReader(strings.NewReader("x-sum: 1\r\nETAG: 1\r\nX-Usual: 1\r\n\r\n"))); err != nil {
+		t.Fatal(err)
 	}
 	if got := keysOf(h.AllTrailers()); got != "X-Sum Etag X-Usual" {
 		t.Errorf("AllTrailers: %s", got)
@@ -87,7 +88,7 @@ func TestShownNamesFollowChanges(t *testing.T) {
 	readRequest(&h, "GET / HTTP/1.1\r\nhost: h\r\nx-a: 1\r\nx-b: 2\r\nx-ab: 3\r\n\r\n")
 	before := append([][]byte(nil), h.PeekKeys()...)
 	h.Del("x-a")
-	field.Add(&h.head.Fields, field.Unknown, "x-new-one", "4")
+	h.SetCanonical([]byte("x-new-one"), []byte("4"))
 	if got := keysOf(h.All()); got != "Host X-B X-Ab X-New-One" {
 		t.Errorf("got %s", got)
 	}

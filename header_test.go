@@ -2,16 +2,30 @@ package gallop
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 )
 
-// lines shows the fields of h, one "name: value" a line.
-func lines(h *header) string {
+// anyHeader is a RequestHeader or a ResponseHeader.
+type anyHeader interface {
+	All() iter.Seq2[[]byte, []byte]
+	Set(name, value string)
+	SetCanonical(name, value []byte)
+	Add(name, value string)
+	EnableNormalizing() bool
+	DisableNormalizing() bool
+}
+
+// lines shows the fields of h with the names that are sent, one "name: value" a line.
+func lines(h anyHeader) string {
 	var b strings.Builder
-	for i := range h.head.Fields.Len() {
-		name, value := h.head.Fields.At(i)
+	normalizes := h.DisableNormalizing()
+	for name, value := range h.All() {
 		fmt.Fprintf(&b, "%s: %s\n", name, value)
+	}
+	if normalizes {
+		h.EnableNormalizing()
 	}
 	return b.String()
 }
@@ -19,36 +33,36 @@ func lines(h *header) string {
 func TestFieldsAreKeptInOrderAndAsSpelled(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		build func(h *header)
+		build func(h *RequestHeader)
 		want  string
 	}{
-		{"Add appends", func(h *header) {
+		{"Add appends", func(h *RequestHeader) {
 			h.Add("X-a", "1")
 			h.Add("via", "2")
 			h.Add("x-A", "3")
 		}, "X-a: 1\nvia: 2\nx-A: 3\n"},
-		{"Set replaces the first and removes the others", func(h *header) {
+		{"Set replaces the first and removes the others", func(h *RequestHeader) {
 			h.Add("X-a", "1")
 			h.Add("Via", "2")
 			h.Add("x-A", "3")
 			h.Set("x-a", "4")
 		}, "x-a: 4\nVia: 2\n"},
-		{"Set adds what is not there", func(h *header) { h.Set("ETAG", `"x"`) }, "ETAG: \"x\"\n"},
-		{"Del removes all lines", func(h *header) {
+		{"Set adds what is not there", func(h *RequestHeader) { h.Set("ETAG", `"x"`) }, "ETAG: \"x\"\n"},
+		{"Del removes all lines", func(h *RequestHeader) {
 			h.Add("Via", "1")
 			h.Add("X", "2")
 			h.Add("via", "3")
 			h.Del("VIA")
 		}, "X: 2\n"},
-		{"Add sets what there is one of", func(h *header) {
+		{"Add sets what there is one of", func(h *RequestHeader) {
 			for _, name := range []string{"Host", "Content-Type", "User-Agent", "Server", "Date", "Content-Length"} {
 				h.Add(name, "1")
 				h.Add(name, "2")
 			}
 		}, "Host: 2\nContent-Type: 2\nUser-Agent: 2\nServer: 2\nDate: 2\nContent-Length: 2\n"},
-		{"blanks around values are taken off", func(h *header) { h.Set("X", " \t a b\t ") }, "X: a b\n"},
-		{"an empty value is one", func(h *header) { h.Set("X", "") }, "X: \n"},
-		{"normalizing", func(h *header) {
+		{"blanks around values are taken off", func(h *RequestHeader) { h.Set("X", " \t a b\t ") }, "X: a b\n"},
+		{"an empty value is one", func(h *RequestHeader) { h.Set("X", "") }, "X: \n"},
+		{"normalizing", func(h *RequestHeader) {
 			h.EnableNormalizing()
 			h.Set("content-TYPE", "1")
 			h.Add("FOO-bar", "2")
@@ -62,7 +76,7 @@ func TestFieldsAreKeptInOrderAndAsSpelled(t *testing.T) {
 			h.EnableNormalizing()
 			h.Set("dnt", "9")
 		}, "Content-Type: 1\nFoo-Bar: 2\nETAG: 8\nas-it-is: 4\nAgain-: 5\nUsual-Name2: 6\nx-after: 7\nDNT: 9\n"},
-		{"in bytes", func(h *header) {
+		{"in bytes", func(h *RequestHeader) {
 			h.SetBytesK([]byte("A"), "1")
 			h.SetBytesV("B", []byte("2"))
 			h.SetBytesKV([]byte("C"), []byte("3"))
@@ -73,7 +87,7 @@ func TestFieldsAreKeptInOrderAndAsSpelled(t *testing.T) {
 		}, "A: 1\nC: 3\nA: 4\nC: 6\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var h header
+			var h RequestHeader
 			h.DisableNormalizing()
 			c.build(&h)
 			if got := lines(&h); got != c.want {
@@ -87,7 +101,7 @@ func TestFieldsAreKeptInOrderAndAsSpelled(t *testing.T) {
 }
 
 func TestFindingIgnoresCase(t *testing.T) {
-	var h header
+	var h RequestHeader
 	h.DisableNormalizing()
 	h.Add("x-Thing", "1")
 	h.Add("X-THING", "2")
@@ -174,7 +188,7 @@ func TestSettersRefuseWhatWouldBreakOut(t *testing.T) {
 		}
 	}
 	for _, s := range names {
-		for _, h := range []*header{&req.header, &resp.header} {
+		for _, h := range []anyHeader{&req, &resp} {
 			h.Set(s, "v")
 			h.Add(s, "v")
 			h.SetCanonical([]byte(s), []byte("v"))
@@ -193,7 +207,7 @@ func TestSettersRefuseWhatWouldBreakOut(t *testing.T) {
 		check("a name", s)
 	}
 	for _, s := range hostile {
-		for _, h := range []*header{&req.header, &resp.header} {
+		for _, h := range []anyHeader{&req, &resp} {
 			for _, name := range []string{"Host", "Cookie", "Connection", "Content-Length",
 				"Transfer-Encoding", "Trailer", "Set-Cookie", "Expect"} {
 				h.Set(name, s)

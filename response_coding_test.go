@@ -13,25 +13,25 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 )
 
-var testCompressor = compressor{
-	offers: []coding.Coding{coding.Brotli, coding.Gzip, coding.Zstd, coding.Deflate},
-	levels: compressLevels(coding.DefaultLevel, coding.DefaultLevel),
+// withFourCodings returns a handler that compresses the response that fill makes with one of four codings.
+func withFourCodings(fill func(*Response)) RequestHandler {
+	return CompressHandlerBrotliLevel(func(ctx *RequestCtx) { fill(&ctx.Response) }, CompressBrotliDefaultCompression, CompressDefaultCompression)
 }
 
 var compressible = strings.Repeat("gallop gallops galloping ", 40)
 
-// compressed runs the compressor over the response that fill makes for a request with this method and
-// Accept-Encoding, and returns it as a client reads it.
+// compressed returns the response that fill makes for a request with this method and Accept-Encoding as a client reads
+// it, compressed.
 func compressed(t *testing.T, method, accept string, fill func(*Response)) *Response {
 	t.Helper()
-	var req Request
-	var resp, got Response
-	req.Header.SetMethod(method)
+	var ctx RequestCtx
+	var got Response
+	ctx.Request.Header.SetMethod(method)
 	if accept != "" {
-		req.Header.Set("Accept-Encoding", accept)
+		ctx.Request.Header.Set("Accept-Encoding", accept)
 	}
-	fill(&resp)
-	testCompressor.compress(&req, &resp)
+	withFourCodings(fill)(&ctx)
+	resp := &ctx.Response
 	var wire bytes.Buffer
 	resp.SkipBody = resp.SkipBody || method == MethodHead
 	if _, err := resp.WriteTo(&wire); err != nil {
@@ -216,28 +216,34 @@ func TestCompressibleTypes(t *testing.T) {
 		"application/vnd.openxmlformats-officedocument.wordprocessingml.document": false,
 		"application/vnd.oasis.opendocument.text":                                 false,
 	} {
-		if got := isCompressible([]byte(mediaType)); got != want {
-			t.Errorf("%q: %v", mediaType, got)
+		got := compressed(t, MethodGet, "gzip", func(r *Response) {
+			r.SetBodyString(compressible)
+			r.Header.SetNoDefaultContentType(mediaType == "")
+			r.Header.SetContentType(mediaType)
+		})
+		if is := string(got.Header.ContentEncoding()) == "gzip"; is != want {
+			t.Errorf("%q: %v", mediaType, is)
 		}
 	}
 }
 
 func TestCompressedStreamPassesOnWhatIsFlushed(t *testing.T) {
-	for _, c := range testCompressor.offers {
+	for _, c := range []coding.Coding{coding.Brotli, coding.Gzip, coding.Zstd, coding.Deflate} {
 		t.Run(c.String(), func(t *testing.T) {
-			var req Request
-			var resp Response
-			req.Header.Set("Accept-Encoding", c.String())
+			var ctx RequestCtx
+			ctx.Request.Header.Set("Accept-Encoding", c.String())
 			next := make(chan struct{})
-			resp.Header.SetContentType("text/event-stream")
-			resp.SetBodyStreamWriter(func(w *bufio.Writer) {
-				for i := range 5 {
-					w.WriteString("data: " + strconv.Itoa(i) + "\n\n")
-					w.Flush()
-					<-next
-				}
-			})
-			testCompressor.compress(&req, &resp)
+			withFourCodings(func(resp *Response) {
+				resp.Header.SetContentType("text/event-stream")
+				resp.SetBodyStreamWriter(func(w *bufio.Writer) {
+					for i := range 5 {
+						w.WriteString("data: " + strconv.Itoa(i) + "\n\n")
+						w.Flush()
+						<-next
+					}
+				})
+			})(&ctx)
+			resp := &ctx.Response
 			pr, pw := io.Pipe()
 			go func() {
 				w := bufio.NewWriter(pw)
@@ -277,12 +283,11 @@ func TestCompressedStreamIsClosedAndItsErrorsKept(t *testing.T) {
 		"failed and never written": {broken, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var req Request
-			var resp Response
-			req.Header.Set("Accept-Encoding", "gzip")
+			var ctx RequestCtx
+			ctx.Request.Header.Set("Accept-Encoding", "gzip")
 			stream := &closingStream{Reader: strings.NewReader(compressible), err: tc.fail}
-			resp.SetBodyStream(stream, -1)
-			testCompressor.compress(&req, &resp)
+			withFourCodings(func(resp *Response) { resp.SetBodyStream(stream, -1) })(&ctx)
+			resp := &ctx.Response
 			if tc.write {
 				_, err := resp.WriteTo(io.Discard)
 				if !errors.Is(err, tc.fail) || tc.fail == nil && err != nil {
