@@ -231,7 +231,7 @@ func TestEncodedStreamFlushes(t *testing.T) {
 
 // A coded stream can be read as well, and then ends with its reader.
 func TestEncodedStreamIsRead(t *testing.T) {
-	c := &closer{Reader: strings.NewReader(strings.Repeat("some text ", 1000))}
+	c := &wiretest.CountingCloser{Reader: strings.NewReader(strings.Repeat("some text ", 1000))}
 	var resp Response
 	resp.SetBodyStream(c, -1)
 	resp.encode(coding.Gzip, 1)
@@ -242,7 +242,7 @@ func TestEncodedStreamIsRead(t *testing.T) {
 	if plain, err := AppendGunzipBytes(nil, got); err != nil || len(plain) != 10000 {
 		t.Errorf("%d bytes, %v", len(plain), err)
 	}
-	if err := resp.CloseBodyStream(); err != nil || c.closed != 1 {
-		t.Errorf("close: %v, closed %d times", err, c.closed)
+	if err := resp.CloseBodyStream(); err != nil || c.Closed != 1 {
+		t.Errorf("close: %v, closed %d times", err, c.Closed)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/message"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 func newTestBody(kind message.BodyKind, length int64, in string) (*bufferedBody, *bufio.Reader) {
@@ -44,7 +45,7 @@ func TestBufferedBody(t *testing.T) {
 	} {
 		for _, step := range []int{1, 2, 1 << 10} {
 			b, r := newTestBody(tt.kind, tt.length, tt.in)
-			got, err := io.ReadAll(iotestReader{b, step})
+			got, err := io.ReadAll(wiretest.AtMost(b, step))
 			if _, ok := tt.err.(ErrBrokenChunk); ok {
 				if !errors.As(err, new(ErrBrokenChunk)) || !errors.As(err, new(*ParseError)) {
 					t.Errorf("%s: %v is not what broke", tt.name, err)
@@ -62,14 +63,6 @@ func TestBufferedBody(t *testing.T) {
 		}
 	}
 }
-
-// iotestReader reads at most step bytes at a time.
-type iotestReader struct {
-	r    io.Reader
-	step int
-}
-
-func (o iotestReader) Read(p []byte) (int, error) { return o.r.Read(p[:min(len(p), o.step)]) }
 
 // Close finds the end of a body that was not read, if it is near.
 func TestBufferedBodyClose(t *testing.T) {

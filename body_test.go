@@ -10,18 +10,6 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// closer is a stream that counts how often it is closed.
-type closer struct {
-	io.Reader
-	closed int
-	err    error
-}
-
-func (c *closer) Close() error {
-	c.closed++
-	return c.err
-}
-
 // causeCloser is told why it is closed.
 type causeCloser struct {
 	io.Reader
@@ -89,7 +77,9 @@ func TestBody(t *testing.T) {
 		{"not released", func(b *body) { b.SetBodyString("abc"); b.ReleaseBody(1 << 20) }, "abc", nil},
 
 		{"stream that fails", func(b *body) { b.setStream(wiretest.Failing("abc"), -1) }, "", wiretest.ErrTest},
-		{"stream that does not close", func(b *body) { b.setStream(&closer{strings.NewReader("abc"), 0, wiretest.ErrTest}, -1) }, "", wiretest.ErrTest},
+		{"stream that does not close", func(b *body) {
+			b.setStream(&wiretest.CountingCloser{Reader: strings.NewReader("abc"), Err: wiretest.ErrTest}, -1)
+		}, "", wiretest.ErrTest},
 		{"stream that yields nothing for ever", func(b *body) {
 			b.setStream(wiretest.ReaderFunc(func([]byte) (int, error) { return 0, nil }), -1)
 		}, "", io.ErrNoProgress},
@@ -175,28 +165,24 @@ func TestStreamIsClosedOnce(t *testing.T) {
 		{"WriteTo", func(r *Response) { r.WriteTo(io.Discard) }},
 		{"WriteTo of a HEAD", func(r *Response) { r.SkipBody = true; r.WriteTo(io.Discard) }},
 		{"WriteTo of a 204", func(r *Response) { r.SetStatusCode(204); r.WriteTo(io.Discard) }},
-		{"WriteTo that fails", func(r *Response) { r.WriteTo(failingWriter{}) }},
+		{"WriteTo that fails", func(r *Response) { r.WriteTo(wiretest.FailingWriter{}) }},
 		{"WriteGzip", func(r *Response) { r.WriteGzip(bufio.NewWriter(io.Discard)) }},
-		{"WriteGzip that fails", func(r *Response) { r.WriteGzip(bufio.NewWriterSize(failingWriter{}, 16)) }},
+		{"WriteGzip that fails", func(r *Response) { r.WriteGzip(bufio.NewWriterSize(wiretest.FailingWriter{}, 16)) }},
 		{"gzip that is not sent", func(r *Response) { r.encode(1, 1); r.Reset() }},
 		{"MultipartReader and Reset", func(r *Response) { r.BodyStream(); r.Reset() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var resp Response
-			c := &closer{Reader: strings.NewReader("abc")}
+			c := &wiretest.CountingCloser{Reader: strings.NewReader("abc")}
 			resp.SetBodyStream(c, 3)
 			tt.end(&resp)
 			resp.Reset()
-			if c.closed != 1 {
-				t.Errorf("closed %d times", c.closed)
+			if c.Closed != 1 {
+				t.Errorf("closed %d times", c.Closed)
 			}
 		})
 	}
 }
-
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, wiretest.ErrTest }
 
 // A ReadCloserWithError is told what kept its bytes from being read.
 func TestStreamIsToldWhy(t *testing.T) {
@@ -207,7 +193,7 @@ func TestStreamIsToldWhy(t *testing.T) {
 		want error
 	}{
 		{"all well", strings.NewReader("abc"), io.Discard, nil},
-		{"the writer failed", strings.NewReader("abc"), failingWriter{}, wiretest.ErrTest},
+		{"the writer failed", strings.NewReader("abc"), wiretest.FailingWriter{}, wiretest.ErrTest},
 		{"the reader failed", wiretest.Failing("ab"), io.Discard, wiretest.ErrTest},
 		{"it was short", strings.NewReader("ab"), io.Discard, errBodyShort},
 	} {
@@ -348,13 +334,13 @@ func TestTakeBodyStream(t *testing.T) {
 	if r, size := resp.TakeBodyStream(); r != nil || size != -1 || string(resp.Body()) != "plain" {
 		t.Errorf("%v %d %q", r, size, resp.Body())
 	}
-	file := &closer{Reader: strings.NewReader("stream")}
+	file := &wiretest.CountingCloser{Reader: strings.NewReader("stream")}
 	resp.SetBodyStream(file, 6)
 	r, size := resp.TakeBodyStream()
 	if r != io.Reader(file) || size != 6 || resp.IsBodyStream() || len(resp.Body()) > 0 {
 		t.Errorf("%v %d %q", r, size, resp.Body())
 	}
-	if resp.Reset(); file.closed > 0 {
+	if resp.Reset(); file.Closed > 0 {
 		t.Error("closed")
 	}
 }

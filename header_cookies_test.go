@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 func TestRequestCookies(t *testing.T) {
@@ -54,7 +56,7 @@ func TestRequestCookies(t *testing.T) {
 			h.SetCookie("c d", "4")
 		}, "Cookie: a=1\n"},
 		{"on two lines", func(h *RequestHeader) {
-			readRequest(h, "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=1; b=2\r\ncookie: a=3\r\n\r\n")
+			wiretest.ReadHead(h, "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=1; b=2\r\ncookie: a=3\r\n\r\n")
 			h.Del("Host")
 			h.SetCookie("c", "4")
 		}, "Cookie: a=1; b=2; a=3; c=4\n"},
@@ -72,7 +74,7 @@ func TestRequestCookies(t *testing.T) {
 // fasthttp finds no cookie whose value has a backslash, or a quote inside.
 func TestRequestCookiesThatMayNotBe(t *testing.T) {
 	var h RequestHeader
-	readRequest(&h, "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=x\\y; b={\"j\":1}; a=2; c=\"3\"; d=\"\r\n\r\n")
+	wiretest.ReadHead(&h, "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=x\\y; b={\"j\":1}; a=2; c=\"3\"; d=\"\r\n\r\n")
 	for name, want := range map[string]string{"a": "2", "b": "", "c": "3", "d": ""} {
 		if got := h.Cookie(name); string(got) != want || (got == nil) != (want == "") {
 			t.Errorf("Cookie(%q) = %q, want %q", name, got, want)
@@ -85,7 +87,7 @@ func TestRequestCookiesThatMayNotBe(t *testing.T) {
 
 func TestPeekingAtRequestCookies(t *testing.T) {
 	var h RequestHeader
-	readRequest(&h, "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=1; b=\"2 3\";;alone; e=\r\nCookie: a=4; z=5\r\n\r\n")
+	wiretest.ReadHead(&h, "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=1; b=\"2 3\";;alone; e=\r\nCookie: a=4; z=5\r\n\r\n")
 	for name, want := range map[string]string{"a": "1", "b": "2 3", "": "alone", "z": "5", "e": ""} {
 		if got := h.Cookie(name); got == nil || string(got) != want {
 			t.Errorf("Cookie(%q) = %q", name, got)

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 func TestLoopsYieldTheSame(t *testing.T) {
 	var h RequestHeader
-	readRequest(&h, "GET / HTTP/1.1\r\nHost: h\r\nb: 1\r\nA: 2\r\nB: 3\r\nTrailer: T, U\r\n\r\n")
+	wiretest.ReadHead(&h, "GET / HTTP/1.1\r\nHost: h\r\nb: 1\r\nA: 2\r\nB: 3\r\nTrailer: T, U\r\n\r\n")
 	const want = "Host=h B=1 A=2 B=3 Trailer=T, U "
 	var all, inOrder, visited, visitedInOrder strings.Builder
 	show := func(b *strings.Builder) func(name, value []byte) {
@@ -41,7 +43,7 @@ func TestLoopsCanBeLeft(t *testing.T) {
 	req.Set("A", "1")
 	req.SetCookieBytesK([]byte("c"), "1")
 	req.SetCookie("d", "2")
-	must(t, req.SetTrailer("T, U"))
+	wiretest.Must(t, req.SetTrailer("T, U"))
 	req.Set("T", "1")
 	req.Set("U", "2")
 	var resp ResponseHeader

@@ -10,14 +10,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-)
 
-// readRequest reads a head that is known to be one.
-func readRequest(h *RequestHeader, head string) {
-	if err := h.Read(bufio.NewReader(strings.NewReader(head))); err != nil {
-		panic(err)
-	}
-}
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
 
 func TestReadRequestHead(t *testing.T) {
 	const head = "POST /a?b HTTP/1.0\r\nhost: h\r\nX-A:1\r\nContent-Length: 3\r\nCONNECTION: Keep-Alive\r\n\r\n"
@@ -29,7 +24,7 @@ func TestReadRequestHead(t *testing.T) {
 			var h RequestHeader
 			h.Set("Left", "over")
 			for range 2 {
-				must(t, h.Read(r))
+				wiretest.Must(t, h.Read(r))
 				if string(h.Method()) != "POST" || string(h.RequestURI()) != "/a?b" || string(h.Protocol()) != "HTTP/1.0" ||
 					h.IsHTTP11() || h.ContentLength() != 3 || h.ConnectionClose() ||
 					lines(&h) != "host: h\nX-A: 1\nContent-Length: 3\nCONNECTION: Keep-Alive\n" {
@@ -54,7 +49,7 @@ func TestReadKeepsNoViewOfTheReader(t *testing.T) {
 	const head = "GET /path HTTP/1.1\r\nHost: a\r\n\r\n"
 	r := bufio.NewReaderSize(strings.NewReader(head+strings.Repeat("x", 4096)), 64)
 	var h RequestHeader
-	must(t, h.Read(r))
+	wiretest.Must(t, h.Read(r))
 	_, _ = io.Copy(io.Discard, struct{ io.Reader }{r})
 	if got := h.String(); got != head {
 		t.Errorf("%q", got)
@@ -105,7 +100,7 @@ func TestReceivedMeaning(t *testing.T) {
 
 func TestAReceivedHeadIsForwardedAsHTTP11(t *testing.T) {
 	var h ResponseHeader
-	must(t, h.Read(bufio.NewReader(strings.NewReader("HTTP/1.0 200 OK\r\nX: y\r\nTrailer: T\r\nContent-Length: 3\r\n\r\n"))))
+	wiretest.Must(t, h.Read(bufio.NewReader(strings.NewReader("HTTP/1.0 200 OK\r\nX: y\r\nTrailer: T\r\nContent-Length: 3\r\n\r\n"))))
 	if string(h.Protocol()) != "HTTP/1.0" {
 		t.Errorf("%q", h.Protocol())
 	}
@@ -193,8 +188,8 @@ func TestWaysToWriteAreOne(t *testing.T) {
 		want := h.String()
 		var b bytes.Buffer
 		w := bufio.NewWriter(&b)
-		must(t, h.Write(w))
-		must(t, w.Flush())
+		wiretest.Must(t, h.Write(w))
+		wiretest.Must(t, w.Flush())
 		n, err := h.WriteTo(&b)
 		if err != nil || int(n) != len(want) || b.String() != want+want || string(h.Header()) != want ||
 			string(h.AppendBytes([]byte("x"))) != "x"+want {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 const lowerHead = "GET / HTTP/1.1\r\nhost: h\r\nauthorization: x\r\nETAG: \"1\"\r\nwww-authenticate: a\r\nsec-websocket-key: k\r\n" +
@@ -30,7 +31,7 @@ func keysOf(loop func(yield func(name, value []byte) bool)) string {
 
 func TestLoopsShowCanonicalNames(t *testing.T) {
 	var req RequestHeader
-	readRequest(&req, lowerHead)
+	wiretest.ReadHead(&req, lowerHead)
 	var resp ResponseHeader
 	_, status, _ := strings.Cut(lowerHead, "\r\n")
 	if err := resp.Read(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n" + status))); err != nil {
@@ -85,7 +86,7 @@ func TestTrailersShowCanonicalNames(t *testing.T) {
 // A header that changes between loops shows the names that it has then, and views of before hold.
 func TestShownNamesFollowChanges(t *testing.T) {
 	var h RequestHeader
-	readRequest(&h, "GET / HTTP/1.1\r\nhost: h\r\nx-a: 1\r\nx-b: 2\r\nx-ab: 3\r\n\r\n")
+	wiretest.ReadHead(&h, "GET / HTTP/1.1\r\nhost: h\r\nx-a: 1\r\nx-b: 2\r\nx-ab: 3\r\n\r\n")
 	before := append([][]byte(nil), h.PeekKeys()...)
 	h.Del("x-a")
 	h.SetCanonical([]byte("x-new-one"), []byte("4"))
@@ -96,7 +97,7 @@ func TestShownNamesFollowChanges(t *testing.T) {
 		t.Errorf("views became %s", got)
 	}
 	h.Reset()
-	readRequest(&h, "GET / HTTP/1.1\r\nhost: h\r\nx-c: 1\r\n\r\n")
+	wiretest.ReadHead(&h, "GET / HTTP/1.1\r\nhost: h\r\nx-c: 1\r\n\r\n")
 	if got := keysOf(h.All()); got != "Host X-C" {
 		t.Errorf("after Reset: %s", got)
 	}

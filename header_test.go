@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // anyHeader is a RequestHeader or a ResponseHeader.
@@ -148,7 +150,7 @@ func TestControlCharactersBecomeBlanks(t *testing.T) {
 		want = strings.TrimLeft(want, " ")
 		var req RequestHeader
 		var resp ResponseHeader
-		must(t, resp.SetTrailer("T"))
+		wiretest.Must(t, resp.SetTrailer("T"))
 		req.SetUserAgent(s)
 		req.SetReferer(s)
 		req.SetContentType(s)
@@ -175,7 +177,7 @@ func TestSettersRefuseWhatWouldBreakOut(t *testing.T) {
 	req.SetHost("a")
 	req.Set("X", "kept")
 	resp.Set("X", "kept")
-	must(t, resp.SetTrailer("T"))
+	wiretest.Must(t, resp.SetTrailer("T"))
 	resp.Set("T", "kept")
 	wantReq, wantResp := req.String(), resp.String()+string(resp.TrailerHeader())
 	check := func(what, with string) {
@@ -265,8 +267,8 @@ func TestViewsOutliveChangesOfAHeader(t *testing.T) {
 func TestAHeaderThatIsNeverResetStaysSmall(t *testing.T) {
 	var req RequestHeader
 	var resp, last ResponseHeader
-	must(t, resp.SetTrailer("T"))
-	must(t, last.SetTrailer("T"))
+	wiretest.Must(t, resp.SetTrailer("T"))
+	wiretest.Must(t, last.SetTrailer("T"))
 	value := strings.Repeat("v", 1000)
 	for range 1000 {
 		req.SetMethod("PURGE")
@@ -299,7 +301,7 @@ func TestCopiesShareNothing(t *testing.T) {
 	h.SetHost("a")
 	h.SetContentLength(3)
 	h.SetConnectionClose()
-	must(t, h.SetTrailer("T"))
+	wiretest.Must(t, h.SetTrailer("T"))
 	h.Set("T", "1")
 	h.SetNoDefaultContentType(true)
 	c.Set("Left", "over")
@@ -328,7 +330,7 @@ func TestResetMakesTheZeroValue(t *testing.T) {
 	h.SetConnectionClose()
 	h.EnableNormalizing()
 	h.SetNoDefaultContentType(true)
-	must(t, h.SetTrailer("T"))
+	wiretest.Must(t, h.SetTrailer("T"))
 	h.Set("T", "1")
 	h.PeekAll("T")
 	h.Reset()

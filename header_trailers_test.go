@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 func trailerNames(h interface{ PeekTrailerKeys() [][]byte }) string {
@@ -70,7 +72,7 @@ func TestAnnouncedFieldsGoBehindTheBody(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var h RequestHeader
-			must(t, c.build(&h))
+			wiretest.Must(t, c.build(&h))
 			if lines(&h) != c.fields || string(h.TrailerHeader()) != c.trailers || trailerNames(&h) != c.listed {
 				t.Errorf("%q, %q, %s", lines(&h), h.TrailerHeader(), trailerNames(&h))
 			}
@@ -80,7 +82,7 @@ func TestAnnouncedFieldsGoBehindTheBody(t *testing.T) {
 
 func TestAnnouncedFieldsAreFound(t *testing.T) {
 	var h ResponseHeader
-	must(t, h.SetTrailer("X-Sum"))
+	wiretest.Must(t, h.SetTrailer("X-Sum"))
 	h.Add("X-Sum", "1")
 	h.Add("x-sum", "2")
 	if string(h.Peek("X-SUM")) != "1" || string(h.PeekTrailer("X-SUM")) != "1" || len(h.PeekAll("X-Sum")) != 2 {
@@ -90,7 +92,7 @@ func TestAnnouncedFieldsAreFound(t *testing.T) {
 
 func TestForbiddenTrailers(t *testing.T) {
 	var h RequestHeader
-	must(t, h.SetTrailer("A"))
+	wiretest.Must(t, h.SetTrailer("A"))
 	for _, name := range []string{"Content-Length", "transfer-encoding", "Host", "Trailer", "Authorization", "Cookie",
 		"Set-Cookie", "content-type", "Content-Range", "Location", "X-Forwarded-For", "x-forwarded-port", "Max-Forwards", "Host, Connection", "not a token", "a:"} {
 		for _, err := range []error{h.SetTrailer(name), h.AddTrailer(name), h.SetTrailerBytes([]byte(name)), h.AddTrailerBytes([]byte(name))} {
@@ -115,8 +117,8 @@ func TestReceivedTrailersAreNotMerged(t *testing.T) {
 	const section = "X-Sum: 1\r\nX-Auth-User: root\r\nContent-Type: text/evil\r\nHost: b\r\nX-Forwarded-Prefix: /admin\r\nMax-Forwards: 1\r\nx-sum: 2\r\n\r\n"
 	r := bufio.NewReader(strings.NewReader(head + section + "next"))
 	var h RequestHeader
-	must(t, h.Read(r))
-	must(t, h.ReadTrailer(r))
+	wiretest.Must(t, h.Read(r))
+	wiretest.Must(t, h.ReadTrailer(r))
 	if rest, _ := io.ReadAll(r); string(rest) != "next" {
 		t.Errorf("left is %q", rest)
 	}
@@ -168,9 +170,9 @@ func TestReceivedTrailersStayApartFromAnnouncedOnes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var h ResponseHeader
 			r := bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nX-Auth-User: root\r\n\r\n"))
-			must(t, h.Read(r))
-			must(t, h.ReadTrailer(r))
-			must(t, c.after(&h))
+			wiretest.Must(t, h.Read(r))
+			wiretest.Must(t, h.ReadTrailer(r))
+			wiretest.Must(t, c.after(&h))
 			if got := strings.ReplaceAll(lines(&h), "Transfer-Encoding: chunked\n", ""); got != c.want {
 				t.Errorf("the head is %q", got)
 			}

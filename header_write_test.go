@@ -3,6 +3,8 @@ package gallop
 import (
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
@@ -62,13 +64,13 @@ func TestResponseHeadAsSent(t *testing.T) {
 		}, bare, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade, a\r\n\r\n"},
 		{"Trailer of a chunked body", func(h *ResponseHeader) {
 			h.Set("X-Sum", "1")
-			must(t, h.SetTrailer("X-Sum, X-Other"))
+			wiretest.Must(t, h.SetTrailer("X-Sum, X-Other"))
 			h.Set("x-other", "2")
 			h.SetNoDefaultContentType(true)
 		}, func(o *outgoing) { bare(o); o.length = lengthChunked },
 			"HTTP/1.1 200 OK\r\nTrailer: X-Sum, X-Other\r\nTransfer-Encoding: chunked\r\n\r\n"},
 		{"no Trailer otherwise", func(h *ResponseHeader) {
-			must(t, h.SetTrailer("X-Sum"))
+			wiretest.Must(t, h.SetTrailer("X-Sum"))
 			h.Set("X-Sum", "1")
 			h.SetNoDefaultContentType(true)
 		}, bare, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"},
@@ -90,13 +92,6 @@ func TestResponseHeadAsSent(t *testing.T) {
 }
 
 func bare(o *outgoing) { o.server, o.date = "", time.Time{} }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestRequestHeadAsSent(t *testing.T) {
 	for _, c := range []struct {

@@ -91,7 +91,7 @@ func TestMultipartReader(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, step := range []int{1, 3, 1 << 20} {
-				got, err := partsOf(iotestReader{strings.NewReader(tt.in), step}, "b")
+				got, err := partsOf(wiretest.AtMost(strings.NewReader(tt.in), step), "b")
 				if joined := strings.Join(got, " "); joined != tt.want || err != tt.err {
 					t.Fatalf("%d bytes at a time: %.200q, %v; want %.200q, %v", step, joined, err, tt.want, tt.err)
 				}
@@ -166,7 +166,7 @@ func FuzzMultipart(f *testing.F) {
 		f.Add([]byte(seed), 3)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, step int) {
-		ours, err := partsOf(iotestReader{bytes.NewReader(in), max(step, 1)}, "b")
+		ours, err := partsOf(wiretest.AtMost(bytes.NewReader(in), max(step, 1)), "b")
 		whole, err2 := partsOf(bytes.NewReader(in), "b")
 		if fmt.Sprint(ours, err) != fmt.Sprint(whole, err2) {
 			t.Fatalf("cut up %q, %v; whole %q, %v", ours, err, whole, err2)

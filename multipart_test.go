@@ -307,7 +307,7 @@ func TestWriteMultipartForm(t *testing.T) {
 	if err := WriteMultipartForm(io.Discard, in, "Y"); err != parts.ErrHead {
 		t.Errorf("header with a line end: %v", err)
 	}
-	if err := WriteMultipartForm(failingWriter{}, out, "Y"); err != wiretest.ErrTest {
+	if err := WriteMultipartForm(wiretest.FailingWriter{}, out, "Y"); err != wiretest.ErrTest {
 		t.Errorf("writer that fails: %v", err)
 	}
 }

@@ -165,7 +165,7 @@ func TestWriteToCounts(t *testing.T) {
 	if n, err := resp.WriteTo(io.Discard); n != int64(len(resp.String())) || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if n, err := resp.WriteTo(failingWriter{}); n != 0 || err != wiretest.ErrTest {
+	if n, err := resp.WriteTo(wiretest.FailingWriter{}); n != 0 || err != wiretest.ErrTest {
 		t.Errorf("%d, %v", n, err)
 	}
 }
