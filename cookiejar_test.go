@@ -85,7 +85,11 @@ func TestCookieJarExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j CookieJar
 		setAt(t, &j, "http://a.test/", "k=v; max-age=10")
-		j.SetCookie(jarURI(t, "http://a.test/"), cookieOf("l", "w", "/"))
+		lw := new(Cookie)
+		lw.SetKey("l")
+		lw.SetValue("w")
+		lw.SetPath("/")
+		j.SetCookie(jarURI(t, "http://a.test/"), lw)
 		for _, step := range []struct {
 			wait time.Duration
 			sent string

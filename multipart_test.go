@@ -8,7 +8,6 @@ import (
 	"mime/multipart"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -235,36 +234,6 @@ func TestMultipartReaderOfRequest(t *testing.T) {
 		}
 	}
 }
-
-// However large a part is, little of it is held.
-func TestMultipartReaderHoldsNoPart(t *testing.T) {
-	const size = 64 << 20
-	in := io.MultiReader(strings.NewReader("--X\r\n"+field1+"\r\n"), io.LimitReader(zeros{}, size), strings.NewReader("\r\n--X--"))
-	var req Request
-	req.Header.SetMultipartFormBoundary("X")
-	req.SetBodyStream(in, -1)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	m, err := req.MultipartReader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := m.NextPart()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := io.Copy(io.Discard, p); n != size || err != nil {
-		t.Errorf("%d bytes, %v", n, err)
-	}
-	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
-		t.Errorf("%d bytes allocated", n)
-	}
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestWriteMultipartForm(t *testing.T) {
 	in, err := readForm(bytes.NewReader(form("v", 10, maxFormFiles+1)), "X", 0)
