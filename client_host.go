@@ -89,7 +89,7 @@ type HostClient struct {
 	// connection that was opened for another call. ctx carries the context values of the call that needs the
 	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
 	//
-	// If Proxy is set, DialContext connects to the proxy, and DialTimeout and Dial are not used. The client uses
+	// If Proxy returns a proxy, DialContext connects to the proxy, and DialTimeout and Dial are not used. The client uses
 	// TLSConfig for https proxies too, but without the ServerName.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 

@@ -1,10 +1,6 @@
 package gallop
 
-import (
-	"fmt"
-
-	"github.com/gallop-http/gallop/internal/callback"
-)
+import "github.com/gallop-http/gallop/internal/callback"
 
 // If a function that the program has set panics during a call, the call gives back everything that it holds and
 // closes its connection. The panic goes on to the caller. The same holds for runtime.Goexit. Package callback calls
@@ -25,7 +21,7 @@ type PanicError struct {
 }
 
 // Error returns the panic value as text, without the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("gallop: panic: %v", e.Value) }
+func (e *PanicError) Error() string { return (*callback.Panic)(e).Error() }
 
 // Unwrap returns Value if Value is an error, or nil.
 func (e *PanicError) Unwrap() error {

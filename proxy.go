@@ -15,7 +15,7 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// defaultProxyTimeout is how long a dial through a proxy may take if nothing else is said.
+// defaultProxyTimeout is the default of ProxyDialer.Timeout.
 const defaultProxyTimeout = 10 * time.Second
 
 // ProxyDialer opens connections through proxies. The methods DialContext, Dial and DialTimeout can be assigned to the
@@ -178,7 +178,7 @@ func (d *ProxyDialer) connect(ctx context.Context, network, addr string) (net.Co
 	return dialFuncs{context: d.Connect, dualStack: true}.dial(ctx, network, addr)
 }
 
-// through makes a tunnel to addr.
+// through opens a tunnel to addr.
 func (d *ProxyDialer) through(ctx context.Context, p *dial.Proxy, addr string) (net.Conn, error) {
 	hello, err := d.greeting(ctx, p, addr)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // tooMuchToDrain reports whether it is certain that what is left of the body is
 // not going to be read: there is too much, or the client may or may not send it.
 func (b *requestBody) tooMuchToDrain() bool {
-	return b.c.wantsGo || b.err != nil || b.kind == message.Fixed && b.left > drainSize
+	return b.c.awaits100 || b.err != nil || b.kind == message.Fixed && b.left > drainSize
 }
 
 // drain reads what the handler has left of the body, within bounds, and reports

@@ -129,7 +129,7 @@ func (c *serverConn) answerRefusal(status int) error {
 // lastWords writes ctx.Response as the last response, unless that was done already, and ends
 // the connection so that it arrives.
 func (c *serverConn) lastWords() {
-	if c.taken {
+	if c.hijacked {
 		return
 	}
 	c.close = true

@@ -20,20 +20,21 @@ type hijack struct {
 	conn    net.Conn
 }
 
-// hijack writes what there is to write and gives the connection up.
-func (c *serverConn) hijack() (*hijack, error) {
+// hijack sends the output, and takes the connection from the server for the handler that was passed to Hijack.
+func (c *serverConn) hijack() next {
 	h := &hijack{handler: c.ctx.hijackHandler}
 	if err := c.output.flush(); err != nil {
-		return nil, err
+		return c.endedBy(err)
 	}
 	c.nc.SetDeadline(time.Time{})
 	nc, err := c.leaveLoop()
 	if err != nil {
-		return nil, err
+		return c.endedBy(err)
 	}
 	h.conn = c.withRest(nc)
 	c.reportHijacked()
-	return h, nil
+	c.handed = h
+	return nextHijacked
 }
 
 // reportHijacked tells the ConnState hook that the connection was hijacked. If the hook panics, the
@@ -115,7 +116,7 @@ func (c *serverConn) take() (net.Conn, error) {
 		return nil, err
 	}
 	c.endUnframed()
-	c.taken, c.shared = true, true
+	c.hijacked, c.shared = true, true
 	s.end()
 	c.nc.SetDeadline(time.Time{})
 	nc, err := c.leaveLoop()

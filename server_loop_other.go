@@ -15,9 +15,9 @@ type loopGroup struct{}
 type loopConn struct{}
 
 type loopSeat struct {
-	conn                             *loopConn
-	drained, partial, started, taken bool
-	ended                            time.Time
+	conn                               *loopConn
+	drained, partial, started, pending bool
+	ended                              time.Time
 }
 
 func (l *loopSeat) leads() bool { return false }
@@ -30,9 +30,9 @@ func (c *serverConn) begun() (began, ready time.Time) { return c.since, c.ready 
 
 func (c *serverConn) resumeHead() {}
 
-func (c *serverConn) moreOfHead() (bool, error) { return false, nil }
+func (c *serverConn) moreOfHead() (bool, next) { return false, nextStep }
 
-func (c *serverConn) waitOnLoop() error { return errPark }
+func (c *serverConn) waitOnLoop() next { return nextPark }
 
 func (c *serverConn) mayRunHere() bool { return true }
 

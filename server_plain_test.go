@@ -151,7 +151,7 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 			t.Errorf("with %s responses may be plain", name)
 		}
 	}
-	c := &serverConn{srv: &Server{}, set: &settings{plain: true}, ctx: &RequestCtx{}, long: true, method: message.Get}
+	c := &serverConn{srv: &Server{}, set: &settings{plain: true}, ctx: &RequestCtx{}, keepAlive: true, method: message.Get}
 	if !c.isPlain() {
 		t.Error("an empty response is not plain")
 	}
@@ -169,7 +169,7 @@ func TestRecyclePlain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var left [2]*RequestCtx
 			for i := range left {
-				c := &serverConn{srv: &Server{}, set: &settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}}, long: true}
+				c := &serverConn{srv: &Server{}, set: &settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}}, keepAlive: true}
 				c.ctx = &RequestCtx{server: c.srv, conn: c}
 				c.output.c, c.input.c, c.body.c = c, c, c
 				ctx := c.ctx

@@ -7,7 +7,8 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// UnixPath returns the path of a unix socket, and whether addr is one. Otherwise it returns addr.
+// UnixPath returns the path in "unix:" and a path, and true. It returns any other addr unchanged, and false. "unix:80"
+// is a port of the host unix.
 func UnixPath(addr string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(addr, "unix:")
 	if _, isPort := ascii.ParseUint(path); ok && isPort {
@@ -16,7 +17,7 @@ func UnixPath(addr string) (path string, ok bool) {
 	return path, ok
 }
 
-// SplitAddr cuts host:port. Neither part may be missing.
+// SplitAddr splits host:port. Neither part may be empty.
 func SplitAddr(addr string) (host string, port uint16, err error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {

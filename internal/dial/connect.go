@@ -6,10 +6,10 @@ import (
 	"github.com/gallop-http/gallop/internal/message"
 )
 
-// connectLimits limit the size of the response to a CONNECT.
+// connectLimits limits the head of the response to a CONNECT.
 var connectLimits = http1.Limits{Target: 1, Head: 16 << 10, Fields: 128}
 
-// AppendConnect appends a CONNECT request.
+// AppendConnect appends a CONNECT request (RFC 9110 §9.3.6).
 func AppendConnect(dst []byte, to Target, authorization string) []byte {
 	authority := to.String()
 	dst = append(dst, "CONNECT "...)
@@ -22,8 +22,8 @@ func AppendConnect(dst []byte, to Target, authorization string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// IsOfConnect reports whether a field with this name is not for ConnectHeader to set: Host is the target, and a
-// CONNECT has no content (RFC 9110 §9.3.6).
+// IsOfConnect reports whether callers must not add a header with this name to a CONNECT: Host is always the target, and
+// a CONNECT has no content (RFC 9110 §9.3.6).
 func IsOfConnect(name []byte) bool {
 	for _, own := range []string{"Host", "Content-Length", "Transfer-Encoding"} {
 		if ascii.EqualFold(name, own) {
@@ -34,7 +34,7 @@ func IsOfConnect(name []byte) bool {
 }
 
 // ReadHead reads the head of the response to a CONNECT, and removes it from the buffer. The bytes after the head of a
-// 2xx belong to the tunnel, even if its headers announce a body (RFC 9110 §9.3.6).
+// 2xx belong to the tunnel, even if the headers announce a body (RFC 9110 §9.3.6).
 func (t *Tunnel) ReadHead(head *message.Head) error {
 	var parser http1.Parser
 	for {

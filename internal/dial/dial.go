@@ -1,4 +1,4 @@
-// Package dial opens connections for clients. A [Dialer] looks up names and caches their addresses, tries several
+// Package dial opens network connections for HTTP clients. A [Dialer] looks up names and caches their addresses, tries several
 // addresses (RFC 8305), and limits how many dials run at the same time. A [Tunnel] asks a proxy to connect to another
 // address. A [Probe] notices that an idle connection has become useless.
 //
@@ -27,15 +27,14 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Dialer opens connections. It has the addresses of names that it looked up, and counts the dials that run. The zero
-// value is ready to use. The methods may be called concurrently.
+// Dialer opens connections. It caches the addresses of names and limits how many dials run at the same time. The zero
+// value is ready to use. All methods may be called concurrently.
 type Dialer struct {
 	names nameCache
 	turns turnstile
 }
 
-// Options are the settings of a dial. A Dialer caches addresses regardless of the Options that they were looked up
-// with, and Concurrency must be the same for all dials of a Dialer.
+// Options are the settings of a dial. All dials of a Dialer must have the same Options.
 type Options struct {
 	Concurrency int           // how many dials may connect at the same time; no limit if not positive
 	LocalAddr   *net.TCPAddr  // of TCP connections; nil leaves the choice to the system
@@ -108,8 +107,7 @@ func (d *Dialer) dialName(ctx context.Context, o *Options, network, host string,
 	return nc, err
 }
 
-// usable returns those of the addresses that can be dialed on the network, and from
-// LocalAddr.
+// usable returns the addresses that can be dialed on the network and from LocalAddr. It reuses the slice.
 func (o *Options) usable(addrs []netip.Addr, network string) []netip.Addr {
 	v4, v6 := network != "tcp6", network != "tcp4"
 	if o.LocalAddr != nil && len(o.LocalAddr.IP) > 0 {
@@ -125,7 +123,7 @@ func (o *Options) usable(addrs []netip.Addr, network string) []netip.Addr {
 	return kept
 }
 
-// dialOne connects to a single address when the turnstile lets the dial through.
+// dialOne connects to a single address as soon as the turnstile lets the dial through.
 func (d *Dialer) dialOne(ctx context.Context, o *Options, network, addr string) (net.Conn, error) {
 	release, err := d.turns.enter(ctx, o.Concurrency)
 	if err != nil {
@@ -144,14 +142,14 @@ func (o *Options) connectTo(ctx context.Context, network, addr string) (net.Conn
 		connect = o.fromLocalAddr(network)
 	}
 	nc, err := connect(ctx, network, addr)
-	told := false
+	reported := false
 	defer func() {
-		if !told && nc != nil { // a callback has panicked
+		if !reported && nc != nil { // a callback has panicked
 			nc.Close()
 		}
 	}()
 	trace.onConnectDone(network, addr, err)
-	told = true
+	reported = true
 	return nc, err
 }
 
@@ -164,14 +162,14 @@ func (o *Options) fromLocalAddr(network string) ConnectFunc {
 	return dialer.DialContext
 }
 
-// turnstile limits how many dials run at the same time. Further dials wait their turn in order of arrival.
+// turnstile limits how many dials run at the same time. Additional dials wait in order of arrival.
 type turnstile struct {
 	once  sync.Once
 	slots chan struct{}
 }
 
-// enter waits until fewer than limit dials are inside. The caller must call leave when its dial has ended. A
-// limit of zero or less means unlimited.
+// enter waits until fewer than limit dials are inside. The caller must call leave when its dial has ended. Zero or a
+// negative limit means no limit.
 func (t *turnstile) enter(ctx context.Context, limit int) (leave func(), err error) {
 	if limit <= 0 {
 		return func() {}, nil

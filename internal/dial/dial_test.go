@@ -40,7 +40,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 // addrOf returns the IP address that a connection leads to.
 func addrOf(nc net.Conn) string { return nc.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().String() }
 
-// Which addresses are tried when, and what comes of it (RFC 8305 §4 and §5).
+// The table says which addresses are tried when, and what the outcome is (RFC 8305 §4 and §5).
 func TestDialRace(t *testing.T) {
 	ok := func(after time.Duration) wiretest.Host { return wiretest.Host{After: after} }
 	for _, tc := range []struct {
@@ -140,7 +140,7 @@ func checkDialed(t *testing.T, n *wiretest.Net, nc net.Conn, err error, want, di
 	}
 }
 
-// Two addresses that answer at the same moment are one connection.
+// If two addresses accept at the same moment, one connection is closed.
 func TestDialRaceTie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &wiretest.Net{Names: map[string]string{"host.test": "192.0.2.1 192.0.2.2"}, Hosts: map[string]wiretest.Host{
@@ -155,8 +155,7 @@ func TestDialRaceTie(t *testing.T) {
 	})
 }
 
-// The load is spread over the addresses of a name, and the family that answers is
-// preferred from then on.
+// Dials spread over the addresses of a name, and prefer the family of the last connection.
 func TestDialTurns(t *testing.T) {
 	for _, tc := range []struct {
 		name, addrs string
@@ -196,7 +195,7 @@ func TestDialTurns(t *testing.T) {
 	}
 }
 
-// Addresses need no lookup.
+// IP addresses need no lookup.
 func TestDialLiterals(t *testing.T) {
 	for addr, want := range map[string]string{
 		"192.0.2.1:80":         "192.0.2.1",
@@ -223,7 +222,7 @@ func TestDialHostCalledUnix(t *testing.T) {
 	}
 }
 
-// With Concurrency, dials wait for each other, in order, whatever they dial.
+// With Concurrency, dials to names and to addresses wait for each other, in order.
 func TestDialConcurrency(t *testing.T) {
 	for _, addr := range []string{"192.0.2.%d:80", "host%d.test:80"} {
 		synctest.Test(t, func(t *testing.T) {

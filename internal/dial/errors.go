@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// Errors of dialing.
+// Errors of addresses.
 var (
 	ErrAddr      error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
 	ErrNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed with these settings"}

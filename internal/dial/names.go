@@ -13,14 +13,14 @@ import (
 	"github.com/gallop-http/gallop/internal/callback"
 )
 
-// How long a name that could not be looked up fails without being looked up again:
-// one that does not exist, and one that nobody could be asked for.
+// After a failed lookup, dials to the name fail for this long without another lookup. The first value is for names that
+// do not exist, the second for all other failures.
 const (
 	unknownNameDuration  = 5 * time.Second
 	failedLookupDuration = time.Second
 )
 
-// maxNames is how many names are remembered.
+// maxNames limits the names in a cache.
 const maxNames = 4096
 
 // Resolver looks up the addresses of names. *net.Resolver is one.
@@ -28,32 +28,32 @@ type Resolver interface {
 	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
 }
 
-// nameCache remembers the addresses of names, and lets all who ask for a name at the
-// same time share one lookup. No goroutine looks after it: what has expired goes when it
-// is asked for again, or when the names have doubled since the last look.
+// nameCache keeps the addresses of names. Dials that need the same name at the same time share one lookup. The cache has
+// no goroutine. It replaces an expired entry when a dial needs the name again. It removes all expired entries when the
+// number of names has doubled since the last removal.
 type nameCache struct {
 	mu      sync.Mutex
 	entries map[string]*nameEntry
-	sweepAt int // look for expired entries when there are so many
+	sweepAt int // search for expired entries when the cache has so many
 }
 
-// nameEntry is a name that is being looked up, until done is closed, and what came of
-// it from then on.
+// nameEntry is a running lookup until done is closed, and the result of the lookup after that.
 type nameEntry struct {
 	done    chan struct{}
 	cancel  context.CancelFunc // of the lookup
-	waiting int                // who waits for it; guarded by nameCache.mu
+	waiting int                // dials that wait for the lookup; guarded by nameCache.mu
 
 	// Written before done is closed.
-	first, second []netip.Addr // of the family to try first, and of the other one
+	first, second []netip.Addr // of the family to try first, and of the other family
 	err           error
 	expires       time.Time
 
 	turn     atomic.Uint32 // rotates the addresses
-	fallback atomic.Bool   // the other family was the first to answer, last time
+	fallback atomic.Bool   // the last connection used an address of second
 }
 
-// lookup returns the addresses of name. It waits for a lookup as long as ctx allows.
+// lookup returns the addresses of name. If the name is not in the cache, lookup
+// waits for a Resolver, but not longer than ctx allows.
 func (c *nameCache) lookup(ctx context.Context, o *Options, name string) (*nameEntry, error) {
 	key := strings.ToLower(name)
 	e, known := c.join(ctx, o, key)
@@ -73,7 +73,8 @@ func (c *nameCache) lookup(ctx context.Context, o *Options, name string) (*nameE
 	}
 }
 
-// join returns the entry of a name, which is being looked up, or was a moment ago, if it was not known.
+// join returns the entry of a name, and starts a lookup if there is no entry. known reports whether the lookup was
+// already complete.
 func (c *nameCache) join(ctx context.Context, o *Options, name string) (e *nameEntry, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +89,8 @@ func (c *nameCache) join(ctx context.Context, o *Options, name string) (e *nameE
 	return e, e.isDone()
 }
 
-// begin looks up a name. The lookup goes on as long as anybody waits for it, and not
-// as long as the first one who does.
+// begin starts the lookup of a name. The lookup goes on as long as any dial waits for it, even if the first dial gives
+// up.
 func (c *nameCache) begin(ctx context.Context, o *Options, name string) *nameEntry {
 	c.makeRoom()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -107,7 +108,7 @@ func (c *nameCache) begin(ctx context.Context, o *Options, name string) *nameEnt
 	return e
 }
 
-// finish notes what came of a lookup, and how long that holds.
+// finish stores the result of a lookup and how long the result is valid.
 func (c *nameCache) finish(name string, e *nameEntry, found []net.IPAddr, err error, keep time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +127,7 @@ func (c *nameCache) finish(name string, e *nameEntry, found []net.IPAddr, err er
 	close(e.done)
 }
 
-// leave is called by who does not wait any longer. If nobody does and it goes on, the
-// lookup ends.
+// leave is called when a dial stops waiting. If no other dial waits for a running lookup, leave cancels the lookup.
 func (c *nameCache) leave(name string, e *nameEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +137,7 @@ func (c *nameCache) leave(name string, e *nameEntry) {
 	}
 }
 
-// forget removes an entry, if it has not been replaced yet.
+// forget removes an entry unless another entry has replaced it.
 func (c *nameCache) forget(name string, e *nameEntry) {
 	if c.entries[name] == e {
 		delete(c.entries, name)
@@ -150,7 +150,7 @@ func (c *nameCache) flush() {
 	c.entries, c.sweepAt = nil, 0
 }
 
-// makeRoom prepares for another entry.
+// makeRoom makes room for another entry. It removes expired entries first, and then arbitrary ones.
 func (c *nameCache) makeRoom() {
 	if c.entries == nil {
 		c.entries, c.sweepAt = map[string]*nameEntry{}, maxNames/64
@@ -175,7 +175,7 @@ func (c *nameCache) makeRoom() {
 	c.sweepAt = max(maxNames/64, min(2*len(c.entries), maxNames))
 }
 
-// failureDuration is how long a lookup that failed is not tried again.
+// failureDuration returns how long a failed lookup is not tried again.
 func failureDuration(err error) time.Duration {
 	var e *net.DNSError
 	if errors.As(err, &e) && e.IsNotFound {
@@ -196,9 +196,8 @@ func (e *nameEntry) isDone() bool {
 // addrs returns all addresses.
 func (e *nameEntry) addrs() []netip.Addr { return interleave(e.first, e.second, 0) }
 
-// inTurn returns the addresses in the order in which they are to be tried now, as a
-// slice of the caller's. Each call begins with another one, so that the load is
-// spread; the family that answers is preferred (RFC 8305 §4).
+// inTurn returns the addresses in the order in which a dial should try them. The caller owns the slice. Each call begins
+// with another address, which spreads the load. The family of the last connection comes first (RFC 8305 §4).
 func (e *nameEntry) inTurn() []netip.Addr {
 	first, second := e.first, e.second
 	if e.fallback.Load() {
@@ -207,10 +206,10 @@ func (e *nameEntry) inTurn() []netip.Addr {
 	return interleave(first, second, e.turn.Add(1)-1)
 }
 
-// won notes which address was the first to answer.
+// won records the address of a new connection.
 func (e *nameEntry) won(addr netip.Addr) { e.fallback.Store(addr.Is4() != e.first[0].Is4()) }
 
-// byFamily sorts addresses into those of the family of the first one, and the others.
+// byFamily returns the addresses of the first address's family, and the addresses of the other family.
 func byFamily(found []net.IPAddr) (first, second []netip.Addr) {
 	for _, ip := range found {
 		addr, ok := netip.AddrFromSlice(ip.IP)

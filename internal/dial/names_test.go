@@ -14,7 +14,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// How long names are remembered.
+// The table says how long names are cached.
 func TestDialNamesExpire(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -61,7 +61,7 @@ func TestDialNamesExpire(t *testing.T) {
 	}
 }
 
-// All who ask at the same time share a lookup, and what it fails with.
+// Dials that need the same name at the same time share one lookup and its error.
 func TestDialNamesShared(t *testing.T) {
 	for host, fails := range map[string]bool{"host.test": false, "no.test": true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestDialNamesShared(t *testing.T) {
 	}
 }
 
-// A call that gives up leaves the lookup to the other calls. The last one ends it, and what
-// comes later asks anew.
+// If a call gives up, the lookup goes on for the other calls. The last call that gives up ends the lookup, and a later
+// call starts another one.
 func TestDialNamesGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &wiretest.Net{Slow: time.Second, Names: map[string]string{"host.test": "192.0.2.1"}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}}}
@@ -177,7 +177,7 @@ func TestDialNamesReplaced(t *testing.T) {
 	})
 }
 
-// The cache is bounded, and what has expired goes without anybody looking after it.
+// The cache is bounded, and expired names are removed without a goroutine.
 func TestDialNamesBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &wiretest.Net{Names: map[string]string{}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}}}
@@ -215,7 +215,7 @@ func TestDialNamesBounded(t *testing.T) {
 	})
 }
 
-// A resolver sees the values of the context and not its end.
+// A Resolver gets the values of the first dial's context, but not its deadline.
 func TestDialNamesContext(t *testing.T) {
 	type key struct{}
 	synctest.Test(t, func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestDialNamesContext(t *testing.T) {
 	})
 }
 
-// Addresses that are none are left out.
+// Invalid addresses from a Resolver are ignored.
 func TestDialNamesOddAddresses(t *testing.T) {
 	d := &dialer{Options: Options{Resolver: wiretest.Resolver(func(context.Context, string) ([]net.IPAddr, error) {
 		return []net.IPAddr{{}, {IP: net.IP{1, 2, 3}}}, nil

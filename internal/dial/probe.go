@@ -41,7 +41,7 @@ func (p *Probe) Init(nc net.Conn) {
 	}
 }
 
-// Heard reports whether input has arrived, as far as that is known without reading.
+// Heard reports whether input has arrived. It does not read the input, so it notices no input inside a TLS connection.
 func (p *Probe) Heard() bool {
 	return p.isSocket && !p.socket.isQuiet() || p.asked != nil && p.asked.Stale()
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/gallop-http/gallop/internal/poll"
 )
 
-// socketProbe looks at what has come on a socket without reading it or waiting.
+// socketProbe notices input on a socket without reading the input and without waiting.
 type socketProbe struct {
 	conn  syscall.RawConn
-	look  func(fd uintptr) // made once: a closure per look would be garbage
+	look  func(fd uintptr) // peek as a function, made once to save an allocation per call
 	quiet bool
 }
 
@@ -27,13 +27,13 @@ func (p *socketProbe) init(nc net.Conn) bool {
 	return err == nil
 }
 
-// isQuiet reports whether nothing has come: no byte, no end, no error.
+// isQuiet reports whether nothing has arrived: no byte, no end of the stream and no error.
 func (p *socketProbe) isQuiet() bool {
 	if p.look == nil {
 		p.look = p.peek
 	}
 	p.quiet = false
-	// Not Read, which fails if the deadline of the last call has passed meanwhile.
+	// Control is used because Read fails if the deadline of the last call has passed.
 	return p.conn.Control(p.look) == nil && p.quiet
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Proxy is what a proxy's URL says.
+// Proxy holds the parts of a proxy's URL.
 type Proxy struct {
 	Scheme         string // http, https or socks5
 	Addr           string // host:port
 	User, Password string
 }
 
-// ParseProxy reads the URL of a proxy.
+// ParseProxy parses the URL of a proxy. The port defaults to the usual port of the scheme.
 func ParseProxy(u *url.URL) (*Proxy, error) {
 	p := &Proxy{Scheme: u.Scheme}
 	port := u.Port()
@@ -46,7 +46,8 @@ func ParseProxy(u *url.URL) (*Proxy, error) {
 	return p, nil
 }
 
-// Authorization returns the Proxy-Authorization for a proxy, or "". It is set if that is not empty.
+// Authorization returns the value of the Proxy-Authorization header: set, or if set is empty, the credentials of the
+// proxy (RFC 7617). It returns "" if there are no credentials.
 func (p *Proxy) Authorization(set string) (value string, err error) {
 	switch {
 	case set != "":
@@ -63,7 +64,7 @@ func (p *Proxy) Authorization(set string) (value string, err error) {
 	return value, nil
 }
 
-// Target is what a proxy is asked to connect to: an address, or else a name.
+// Target is what a proxy is asked to connect to: a name, or an IP address if name is empty.
 type Target struct {
 	name string
 	ip   netip.Addr

@@ -11,7 +11,7 @@ import (
 type ProxyRules struct {
 	HTTPProxy, HTTPSProxy, NoProxy string
 
-	CGI bool // HTTPProxy may be a field of a request
+	CGI bool // HTTPProxy may come from a header of a request
 }
 
 // ProxyRulesFromEnvironment reads HTTP_PROXY, HTTPS_PROXY and NO_PROXY, or their lowercase forms.
@@ -20,8 +20,8 @@ func ProxyRulesFromEnvironment() ProxyRules {
 	return ProxyRules{HTTPProxy: env.HTTPProxy, HTTPSProxy: env.HTTPSProxy, NoProxy: env.NoProxy, CGI: env.CGI}
 }
 
-// Chooser returns a function that returns the proxy for a target, or nil if there is none. The error is ErrProxyURL if
-// a proxy is malformed.
+// Chooser returns a function that returns the proxy for a target, or nil for a direct connection. The error is
+// ErrProxyURL if a proxy is malformed.
 func (r ProxyRules) Chooser() (choose func(target *url.URL) (*url.URL, error), err error) {
 	env := httpproxy.Config{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.CGI}
 	if !isProxyURL(r.HTTPProxy) || !isProxyURL(r.HTTPSProxy) {
@@ -30,8 +30,8 @@ func (r ProxyRules) Chooser() (choose func(target *url.URL) (*url.URL, error), e
 	return env.ProxyFunc(), err
 }
 
-// isProxyURL reports whether s is "", a URL with a host, or a host alone. Package
-// httpproxy would take other things for no proxy, or for something odd.
+// isProxyURL reports whether s is empty, a URL with a host, or a host alone. Package httpproxy would silently use no
+// proxy for some other values, and misread others.
 func isProxyURL(s string) bool {
 	if s == "" {
 		return true

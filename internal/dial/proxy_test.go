@@ -29,7 +29,7 @@ func TestProxyAddress(t *testing.T) {
 	}
 }
 
-// A CONNECT is what our own parser takes for one.
+// Our own parser accepts a CONNECT that we append.
 func TestProxyConnectIsParsed(t *testing.T) {
 	for _, addr := range []string{"host.test:443", "192.0.2.1:80", "[2001:db8::1]:65535"} {
 		to, err := ParseTarget(addr)
@@ -46,7 +46,7 @@ func TestProxyConnectIsParsed(t *testing.T) {
 	}
 }
 
-// However the replies of a SOCKS proxy are cut, the outcome is the same.
+// The outcome does not depend on how the replies of a SOCKS proxy are split.
 func FuzzProxySocksReply(f *testing.F) {
 	const done = "\x05\x00\x00\x01\x7f\x00\x00\x01\x12\x34"
 	f.Add([]byte("\x05\x00"+done+"early"), false)

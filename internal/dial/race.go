@@ -9,11 +9,10 @@ import (
 	"github.com/gallop-http/gallop/internal/callback"
 )
 
-// dialStagger is how long an address may take to answer before the next one is tried
-// as well (RFC 8305 §5 recommends this value).
-const dialStagger = 250 * time.Millisecond
+// stagger is how long an attempt may take before the next address is tried as well. RFC 8305 §5 recommends this value.
+const stagger = 250 * time.Millisecond
 
-// attempt is what became of connecting to one address.
+// attempt is the result of connecting to one address.
 type attempt struct {
 	nc   net.Conn
 	addr netip.Addr
@@ -22,10 +21,9 @@ type attempt struct {
 	failure error // of a callback, see callback.Go
 }
 
-// race connects to the first of the addresses that answers, and closes what others
-// may have become until then. Attempts begin in order, the next one when dialStagger
-// has passed or the one before has failed (RFC 8305 §5). The error is that of
-// the first attempt that failed, as its address was the best one.
+// race returns the first connection to one of the addresses, and closes other connections that attempts make. Attempts
+// begin in order. The next attempt begins when stagger has passed or an attempt has failed (RFC 8305 §5). If all
+// attempts fail, race returns the error of the first failure, because the best addresses are tried first.
 func (o *Options) race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, netip.Addr, error) {
 	if len(addrs) == 1 {
 		nc, err := o.connectTo(ctx, "tcp", netip.AddrPortFrom(addrs[0], port).String())
@@ -34,7 +32,7 @@ func (o *Options) race(ctx context.Context, addrs []netip.Addr, port uint16) (ne
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan attempt)
-	timer := time.NewTimer(dialStagger)
+	timer := time.NewTimer(stagger)
 	defer timer.Stop()
 
 	var first error
@@ -43,7 +41,7 @@ func (o *Options) race(ctx context.Context, addrs []netip.Addr, port uint16) (ne
 		o.attempt(ctx, addrs[next], port, results)
 		next++
 		running++
-		timer.Reset(dialStagger)
+		timer.Reset(stagger)
 	}
 	begin()
 	for {
@@ -73,8 +71,8 @@ func (o *Options) race(ctx context.Context, addrs []netip.Addr, port uint16) (ne
 	}
 }
 
-// attempt connects to one address, on a goroutine of its own, and reports it, unless
-// nobody waits for it any longer.
+// attempt connects to one address on its own goroutine and sends the result. After ctx is done, it closes the connection
+// instead.
 func (o *Options) attempt(ctx context.Context, addr netip.Addr, port uint16, results chan<- attempt) {
 	a := attempt{addr: addr}
 	callback.Go(func() {
@@ -91,8 +89,8 @@ func (o *Options) attempt(ctx context.Context, addr netip.Addr, port uint16, res
 	})
 }
 
-// interleave returns the addresses of both families in turn, beginning with the first
-// family (RFC 8305 §4). rotate says at which entry the lists begin.
+// interleave returns addresses of both families alternately, beginning with the first family (RFC 8305 §4). rotate is
+// the index at which both lists begin.
 func interleave(first, second []netip.Addr, rotate uint32) []netip.Addr {
 	mixed := make([]netip.Addr, 0, len(first)+len(second))
 	for i := range max(len(first), len(second)) {

@@ -16,7 +16,7 @@ const (
 	socksPasswordVersion = 1
 )
 
-// socksReply is why a SOCKS proxy refused (RFC 1928 §6).
+// socksReply is the reason why a SOCKS proxy refused (RFC 1928 §6).
 type socksReply byte
 
 var socksReplies = [...]string{
@@ -82,10 +82,10 @@ func (t *Tunnel) ask(message []byte, parse func([]byte) (byte, int, error)) (byt
 		return 0, err
 	}
 	for {
-		answer, n, err := parse(t.buf)
+		value, n, err := parse(t.buf)
 		if n > 0 || err != nil {
 			t.buf = t.buf[n:]
-			return answer, err
+			return value, err
 		}
 		if err := t.fill(); err != nil {
 			return 0, err
@@ -93,10 +93,9 @@ func (t *Tunnel) ask(message []byte, parse func([]byte) (byte, int, error)) (byt
 	}
 }
 
-// The parsers return how long the message at the beginning of b is, or 0 if it is not
-// there yet.
+// Each parser returns n, the length of the message at the beginning of b. If the message is incomplete, n is 0.
 
-// parseSocksMethod reads which of the methods offered is to be used (RFC 1928 §3).
+// parseSocksMethod parses the method that the proxy chose (RFC 1928 §3).
 func parseSocksMethod(b []byte) (method byte, n int, err error) {
 	if len(b) > 0 && b[0] != socksVersion {
 		return 0, 0, ErrSocksReply
@@ -107,7 +106,7 @@ func parseSocksMethod(b []byte) (method byte, n int, err error) {
 	return b[1], 2, nil
 }
 
-// parseSocksStatus reads whether the password was right, which 0 says (RFC 1929 §2).
+// parseSocksStatus parses the status of the password, which is 0 if the password was right (RFC 1929 §2).
 func parseSocksStatus(b []byte) (status byte, n int, err error) {
 	if len(b) > 0 && b[0] != socksPasswordVersion {
 		return 0, 0, ErrSocksReply
@@ -118,9 +117,8 @@ func parseSocksStatus(b []byte) (status byte, n int, err error) {
 	return b[1], 2, nil
 }
 
-// parseSocksReply reads whether the proxy is connected, which 0 says, and skips the
-// address from which it is (RFC 1928 §6). A refusal may be shorter: nothing behind it is
-// of interest.
+// parseSocksReply parses the reply to a request, which is 0 if the proxy has connected, and skips the address that
+// follows (RFC 1928 §6). For a refusal, parseSocksReply ignores the rest of b, because a refusal may be shorter.
 func parseSocksReply(b []byte) (reply byte, n int, err error) {
 	if len(b) > 0 && b[0] != socksVersion {
 		return 0, 0, ErrSocksReply
@@ -148,8 +146,7 @@ func parseSocksReply(b []byte) (reply byte, n int, err error) {
 	return 0, n, nil
 }
 
-// appendSocksPassword appends the request of RFC 1929 §2. Neither part is longer than
-// 255 bytes.
+// appendSocksPassword appends the request of RFC 1929 §2. The user name and the password have at most 255 bytes each.
 func appendSocksPassword(dst []byte, user, password string) []byte {
 	dst = append(dst, socksPasswordVersion, byte(len(user)))
 	dst = append(dst, user...)
@@ -157,7 +154,7 @@ func appendSocksPassword(dst []byte, user, password string) []byte {
 	return append(dst, password...)
 }
 
-// appendSocksConnect appends the request of RFC 1928 §4. A name is sent as one.
+// appendSocksConnect appends the request of RFC 1928 §4. The proxy looks up names.
 func appendSocksConnect(dst []byte, to Target) []byte {
 	dst = append(dst, socksVersion, socksConnect, 0)
 	switch {

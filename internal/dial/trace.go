@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// Trace is told what dialing does. Any of its functions may be nil. Those for
-// connecting are called concurrently when several addresses are tried.
+// Trace has functions that a dial calls to report what it does. Any function may be nil. If a dial tries several
+// addresses, it calls ConnectStart and ConnectDone concurrently.
 type Trace struct {
 	DNSStart     func(host string)
 	DNSDone      func(host string, addrs []netip.Addr, err error)
@@ -24,7 +24,7 @@ func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
 
-// TraceOf returns the trace of ctx, or nil, on which the methods below do nothing.
+// TraceOf returns the trace of ctx, or nil. The methods of a nil Trace do nothing.
 func TraceOf(ctx context.Context) *Trace {
 	t, _ := ctx.Value(traceKey{}).(*Trace)
 	return t
@@ -54,12 +54,14 @@ func (t *Trace) onConnectDone(network, addr string, err error) {
 	}
 }
 
+// OnTLSStart reports that a TLS handshake begins.
 func (t *Trace) OnTLSStart() {
 	if t != nil && t.TLSStart != nil {
 		t.TLSStart()
 	}
 }
 
+// OnTLSDone reports the result of a TLS handshake.
 func (t *Trace) OnTLSDone(state tls.ConnectionState, err error) {
 	if t != nil && t.TLSDone != nil {
 		t.TLSDone(state, err)

@@ -6,15 +6,13 @@ import (
 	"net"
 )
 
-// Tunnel is a connection to a proxy while the proxy is told what to connect it to.
-//
-//	buf: what the proxy has said and nobody has used yet
+// Tunnel is a connection to a proxy that is asked to connect to a Target.
 type Tunnel struct {
 	Conn net.Conn
-	buf  []byte
+	buf  []byte // bytes that the proxy has sent and that no message has used yet
 }
 
-// fill reads once.
+// fill reads once and appends to buf.
 func (t *Tunnel) fill() error {
 	const room = 1024
 	free := append(t.buf, make([]byte, room)...)
@@ -31,9 +29,8 @@ func (t *Tunnel) fill() error {
 	return err
 }
 
-// Finish returns the connection behind what the proxy said. If more than that has come
-// already, it belongs to the tunnel. TLS with the proxy does not show: it is not that of who is
-// at the other end.
+// Finish returns the connection to the Target, after the proxy has agreed. Bytes that the proxy sent after its last
+// message belong to the Target. The connection hides TLS with the proxy, which says nothing about the Target.
 func (t *Tunnel) Finish() net.Conn {
 	_, secured := t.Conn.(*tls.Conn)
 	if len(t.buf) == 0 && !secured {
@@ -44,7 +41,7 @@ func (t *Tunnel) Finish() net.Conn {
 	return c
 }
 
-// TunnelConn is a connection of which something has been read already, or that is secured.
+// TunnelConn is a tunnel whose first bytes have been read already, or that runs over TLS with the proxy.
 type TunnelConn struct {
 	net.Conn
 	early []byte
@@ -54,9 +51,10 @@ type TunnelConn struct {
 // NetConn returns the connection to the proxy.
 func (c *TunnelConn) NetConn() net.Conn { return c.Conn }
 
-// Stale reports whether something has come that nobody has read.
+// Stale reports whether input has arrived that was not read.
 func (c *TunnelConn) Stale() bool { return len(c.early) > 0 || c.probe.Heard() }
 
+// Read implements io.Reader.
 func (c *TunnelConn) Read(p []byte) (int, error) {
 	if len(c.early) == 0 {
 		return c.Conn.Read(p)

@@ -10,13 +10,11 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// A host with other characters than ASCII, as in http://bücher.example/, is sent and looked up in the form of RFC 5891
-// after the mapping of UTS 46: xn--bcher-kva.example.
-
 // ErrIDN is returned by ASCIIHost.
 var ErrIDN = errors.New("gallop: the host is not a valid internationalized domain name (RFC 5891, UTS 46)")
 
-// ASCIIHost returns host, which may contain a port, in ASCII.
+// ASCIIHost returns host, which may contain a port, in ASCII. It converts other characters as in
+// http://bücher.example/ to the form of RFC 5891, after the mapping of UTS 46: xn--bcher-kva.example.
 func ASCIIHost(host string) (string, error) {
 	if ascii.IsASCII(host) {
 		return host, nil

@@ -9,7 +9,8 @@ import (
 	"testing/iotest"
 )
 
-// Pieces is a connection whose peer sends Input without being asked, Size bytes at a time, and then ends.
+// Pieces is a connection whose peer sends Input, Size bytes at a time, and then closes the connection. It does not wait
+// for what the other side writes.
 type Pieces struct {
 	net.Conn
 	Input  []byte
@@ -41,7 +42,7 @@ func (c *Pieces) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// CompareRest fails the test unless two connections bring the same bytes, which are the end of input.
+// CompareRest fails the test unless the rest of a and the rest of b are equal and a suffix of input.
 func CompareRest(t *testing.T, a, b io.Reader, input []byte) {
 	t.Helper()
 	restA, _ := io.ReadAll(iotest.OneByteReader(a))
