@@ -1,4 +1,4 @@
-package gallop_test
+package readme_test
 
 import (
 	"fmt"
@@ -57,6 +57,7 @@ func (s sentence) refused(name string) string {
 }
 
 func TestProse(t *testing.T) {
+	t.Chdir(top)
 	allowed := readAllowed(t)
 	used, read := map[allowedPhrase]bool{}, 0
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {

@@ -1,19 +1,18 @@
-package gallop
+package client_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/target"
-	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
 )
 
 // dialedHost is what was dialed for a call that failed because of that, or its error.
-func dialedHost(call func(dial DialFunc) error) string {
+func dialedHost(call func(dial gallop.DialFunc) error) string {
 	dialed := ""
 	err := call(func(addr string) (net.Conn, error) {
 		dialed = addr
@@ -51,21 +50,21 @@ func TestClientInternationalHosts(t *testing.T) {
 		{"an empty label", "b\u00fccher..example", target.ErrIDN.Error()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var req Request
+			var req gallop.Request
 			req.SetRequestURI("http://" + tc.host + "/")
-			got := dialedHost(func(dial DialFunc) error { return (&Client{Dial: dial}).Do(&req, nil) })
+			got := dialedHost(func(dial gallop.DialFunc) error { return (&gallop.Client{Dial: dial}).Do(&req, nil) })
 			if got != tc.want {
 				t.Errorf("Client: %s, want %s", got, tc.want)
 			}
 			if tc.name == "escaped" {
 				return // it is no address
 			}
-			got = dialedHost(func(dial DialFunc) error {
-				_, _, err := (&HostClient{Addr: tc.host, Dial: dial}).Get(nil, "http://a.test/")
+			got = dialedHost(func(dial gallop.DialFunc) error {
+				_, _, err := (&gallop.HostClient{Addr: tc.host, Dial: dial}).Get(nil, "http://a.test/")
 				return err
 			})
 			if !strings.HasSuffix(tc.host, ":8080") && got == strings.TrimSuffix(tc.want, ":80") {
-				got = AddMissingPort(got, false) // which is left to Dial
+				got = gallop.AddMissingPort(got, false) // which is left to Dial
 			}
 			if got != tc.want {
 				t.Errorf("HostClient.Addr: %s, want %s", got, tc.want)
@@ -77,14 +76,14 @@ func TestClientInternationalHosts(t *testing.T) {
 // The Host field has the same form, also behind a redirect.
 func TestClientInternationalHostField(t *testing.T) {
 	var hosts []string
-	s := &Server{Handler: func(ctx *RequestCtx) {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 		hosts = append(hosts, string(ctx.Host()))
 		if len(hosts) == 1 {
 			ctx.Response.Header.Set("Location", "http://\u4f8b\u3048.test/")
 			ctx.SetStatusCode(302)
 		}
 	}}
-	c := &Client{Dial: func(string) (net.Conn, error) {
+	c := &gallop.Client{Dial: func(string) (net.Conn, error) {
 		client, server := memnet.Pipe()
 		go s.ServeConn(server)
 		return client, nil
@@ -98,29 +97,6 @@ func TestClientInternationalHostField(t *testing.T) {
 	}
 }
 
-func TestDialInternationalHosts(t *testing.T) {
-	for _, disabled := range []bool{false, true} {
-		n := &wiretest.Net{}
-		d := dialerOn(n)
-		d.DisableDNSResolution = disabled
-		var asked string
-		d.Resolver = wiretest.Resolver(func(_ context.Context, name string) ([]net.IPAddr, error) {
-			asked = name
-			return nil, errBroken
-		})
-		d.connect = func(_ context.Context, _, addr string) (net.Conn, error) {
-			asked, _, _ = net.SplitHostPort(addr)
-			return nil, errBroken
-		}
-		if _, err := d.Dial("b\u00fccher.test:80"); !errors.Is(err, errBroken) || asked != "xn--bcher-kva.test" {
-			t.Errorf("asked for %q, %v", asked, err)
-		}
-		if _, err := d.Dial("a\u2028b.test:80"); !errors.Is(err, target.ErrIDN) {
-			t.Error(err)
-		}
-	}
-}
-
 // The zone of an address is for the dial, and nobody else gets to see it (RFC 6874 §4). An empty port is none.
 func TestClientDialsZonesAndEmptyPorts(t *testing.T) {
 	for _, tc := range []struct{ uri, dialed, host string }{
@@ -130,8 +106,8 @@ func TestClientDialsZonesAndEmptyPorts(t *testing.T) {
 		{"http://a.test:/", "a.test:80", "a.test:"},
 	} {
 		var dialed, host string
-		s := &Server{Handler: func(ctx *RequestCtx) { host = string(ctx.Request.Header.Host()) }}
-		c := &Client{Dial: func(addr string) (net.Conn, error) {
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { host = string(ctx.Request.Header.Host()) }}
+		c := &gallop.Client{Dial: func(addr string) (net.Conn, error) {
 			dialed = addr
 			client, server := memnet.Pipe()
 			go s.ServeConn(server)

@@ -1,4 +1,4 @@
-package gallop_test
+package readme_test
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package gallop_test
+package readme_test
 
 import (
 	"fmt"
@@ -38,6 +38,7 @@ func measuredPages(t *testing.T) map[string]bool {
 }
 
 func TestFigures(t *testing.T) {
+	t.Chdir(top)
 	found := 0
 	for page, all := range measuredPages(t) {
 		text, err := os.ReadFile(page)
@@ -189,6 +190,7 @@ func agree(figure string, value float64) bool {
 
 // The table of benchmarks in memory has a row for each and a column for each server.
 func TestFiguresOfBenches(t *testing.T) {
+	t.Chdir(top)
 	text, err := os.ReadFile("docs/benchmarks.md")
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package gallop_test
+package readme_test
 
 import (
 	"go/ast"
@@ -12,6 +12,7 @@ import (
 
 // Every link in the documentation of the package leads to a name that the package exports.
 func TestPackageDocumentationNamesWhatIsThere(t *testing.T) {
+	t.Chdir(top)
 	names := exportedNames(t)
 	doc, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)
 	if err != nil {

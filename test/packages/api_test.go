@@ -1,4 +1,4 @@
-package gallop_test
+package packages_test
 
 import (
 	"bytes"
@@ -21,8 +21,14 @@ import (
 // recordAPI is the environment variable with which TestAPI writes the lists
 // instead of comparing them:
 //
-//	GALLOP_RECORD_API=1 go test -run 'TestAPI$' .
+//	GALLOP_RECORD_API=1 go test -run 'TestAPI$' ./test/packages
 const recordAPI = "GALLOP_RECORD_API"
+
+// module is the path of the module, top its directory.
+const (
+	module = "github.com/gallop-http/gallop"
+	top    = "../.."
+)
 
 // TestAPI compares the exported API of each public package with its list in
 // testdata/api, so that a change of the API is a visible line in a diff.
@@ -31,7 +37,7 @@ func TestAPI(t *testing.T) {
 		t.Skip("the lists are those of Linux; the public API is the same on each system but for listen's options")
 	}
 	for _, p := range loadPublic(t) {
-		file := filepath.Join("testdata", "api", apiFile(p.Path()))
+		file := filepath.Join(top, "testdata", "api", apiFile(p.Path()))
 		have := strings.Join(apiOf(p, deprecatedNames(t, p.Path())), "\n") + "\n"
 		if os.Getenv(recordAPI) != "" {
 			if err := os.WriteFile(file, []byte(have), 0o644); err != nil {
@@ -48,19 +54,19 @@ func TestAPI(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		t.Logf("If you mean to change the API, record it, and describe the change in CHANGELOG.md:\n\t%s=1 go test -run 'TestAPI$' .", recordAPI)
+		t.Logf("If you mean to change the API, record it, and describe the change in CHANGELOG.md:\n\t%s=1 go test -run 'TestAPI$' ./test/packages", recordAPI)
 	}
 }
 
 // No list may be left behind by a package that is gone.
 func TestAPIListsHavePackages(t *testing.T) {
-	files, err := os.ReadDir("testdata/api")
+	files, err := os.ReadDir(filepath.Join(top, "testdata", "api"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, p := range public {
-		want = append(want, apiFile(importPath(p)))
+	for _, path := range publicPackages(t) {
+		want = append(want, apiFile(path))
 	}
 	for _, f := range files {
 		if !slices.Contains(want, f.Name()) {
@@ -98,11 +104,29 @@ func changedLines(recorded, have string) (changed []string) {
 	return changed
 }
 
-func importPath(dir string) string {
-	if dir == root {
-		return module
+// publicPackages returns the import paths of the packages that users can import.
+func publicPackages(t *testing.T) (paths []string) {
+	t.Helper()
+	all := goList(t, "-f", `{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}`, module+"/...")
+	for _, path := range strings.Fields(all) {
+		if !slices.Contains(strings.Split(path, "/"), "internal") {
+			paths = append(paths, path)
+		}
 	}
-	return module + "/" + dir
+	return paths
+}
+
+// goList returns what go list prints.
+func goList(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, stderr.Bytes())
+	}
+	return string(out)
 }
 
 // apiFile returns the name of the list of a package.
@@ -117,27 +141,18 @@ func apiFile(path string) string {
 // loadPublic has the go command compile the public packages, and reads their types.
 func loadPublic(t *testing.T) (loaded []*types.Package) {
 	t.Helper()
-	args := []string{"list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}}\t{{.Export}}{{end}}"}
-	for _, p := range public {
-		args = append(args, importPath(p))
-	}
-	cmd := exec.Command("go", args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
-	}
+	public := publicPackages(t)
+	out := goList(t, append([]string{"-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}}\t{{.Export}}{{end}}"}, public...)...)
 	files := map[string]string{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		if path, file, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
 			files[path] = file
 		}
 	}
 	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
 	imports := importer.ForCompiler(token.NewFileSet(), "gc", open)
-	for _, p := range public {
-		pkg, err := imports.Import(importPath(p))
+	for _, path := range public {
+		pkg, err := imports.Import(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +227,7 @@ func addType(object *types.TypeName, qualify types.Qualifier, add func(name, for
 // documentation says that they are deprecated.
 func deprecatedNames(t *testing.T, path string) map[string]bool {
 	t.Helper()
-	dir := "./" + strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+	dir := filepath.Join(top, strings.TrimPrefix(path, module))
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)

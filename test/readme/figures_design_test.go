@@ -1,4 +1,4 @@
-package gallop_test
+package readme_test
 
 import (
 	"math"
@@ -19,6 +19,7 @@ var (
 )
 
 func TestFiguresOfDesign(t *testing.T) {
+	t.Chdir(top)
 	pages, err := filepath.Glob("docs/design/*.md")
 	if err != nil {
 		t.Fatal(err)
