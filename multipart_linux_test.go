@@ -1,7 +1,6 @@
 package gallop
 
 import (
-	"bytes"
 	"errors"
 	"path/filepath"
 	"syscall"
@@ -21,7 +20,7 @@ func TestMultipartFormOnFullDisk(t *testing.T) {
 	})
 	t.Setenv("TMPDIR", dir)
 	for _, how := range formBodies {
-		req := formRequest(how, form("v", maxFormFiles+1, 2<<20))
+		req := formRequest(t, how, form("v", formFilesInMemory+1, 2<<20))
 		if _, err := req.MultipartForm(); !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: error %v", how, err)
 		}
@@ -29,7 +28,7 @@ func TestMultipartFormOnFullDisk(t *testing.T) {
 			t.Errorf("%s: left %v", how, left)
 		}
 	}
-	file, err := readForm(bytes.NewReader(form("v", 2<<20)), "X", 0)
+	file, err := formIn(t, form("v", formFilesInMemory), "X")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"mime/multipart"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,11 @@ import (
 
 	parts "github.com/gallop-http/gallop/internal/multipart"
 	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/memnet"
 )
+
+// formFilesInMemory is how many bytes of a form's files stay in memory. See Request.MultipartFormWithLimit.
+const formFilesInMemory = 2 << 20
 
 // form returns a form body with boundary X: a value, and files of these sizes.
 func form(value string, files ...int) []byte {
@@ -30,7 +35,10 @@ func form(value string, files ...int) []byte {
 }
 
 // formRequest returns a request with that body, in one of the ways to have one.
-func formRequest(how string, b []byte) *Request {
+func formRequest(t *testing.T, how string, b []byte) *Request {
+	if how == "connection" {
+		return requestOnConnection(t, b)
+	}
 	req := new(Request)
 	req.Header.SetMultipartFormBoundary("X")
 	switch how {
@@ -38,13 +46,45 @@ func formRequest(how string, b []byte) *Request {
 		req.SetBody(b)
 	case "stream":
 		req.SetBodyStream(bytes.NewReader(b), len(b))
-	case "source":
-		req.source = &bytesSource{Reader: bytes.NewReader(b)}
 	case "gzip":
 		req.Header.SetContentEncoding("gzip")
 		req.SetBody(AppendGzipBytes(nil, b))
 	}
 	return req
+}
+
+// requestOnConnection returns a request whose body is read from a connection of a server.
+func requestOnConnection(t *testing.T, b []byte) *Request {
+	t.Helper()
+	requests, done := make(chan *Request), make(chan struct{})
+	s := &Server{StreamRequestBody: true, MaxRequestBodySize: 1 << 30, Handler: func(ctx *RequestCtx) {
+		requests <- &ctx.Request
+		<-done
+	}}
+	client, server := memnet.Pipe()
+	t.Cleanup(func() {
+		close(done)
+		client.Close()
+	})
+	go s.ServeConn(server)
+	go func() {
+		head := "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=X\r\nTransfer-Encoding: chunked\r\n\r\n"
+		io.WriteString(client, head)
+		w := httputil.NewChunkedWriter(client)
+		w.Write(b)
+		w.Close()
+		io.WriteString(client, "\r\n")
+	}()
+	return <-requests
+}
+
+// formIn returns the form in a body with this boundary. The files of the form are removed when the test ends.
+func formIn(t *testing.T, b []byte, boundary string) (*multipart.Form, error) {
+	req := new(Request)
+	req.Header.SetMultipartFormBoundary(boundary)
+	req.SetBody(b)
+	t.Cleanup(req.Reset)
+	return req.MultipartForm()
 }
 
 // leftFiles returns the names of what stands in the directory for temporary files.
@@ -60,16 +100,16 @@ func leftFiles(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-var formBodies = []string{"bytes", "stream", "source", "gzip"}
+var formBodies = []string{"bytes", "stream", "connection", "gzip"}
 
 // A form is parsed once. Its larger files are on disk until Reset.
 func TestMultipartForm(t *testing.T) {
-	sizes := []int{10, maxFormFiles + 1, 100}
+	sizes := []int{10, formFilesInMemory + 1, 100}
 	for _, how := range formBodies {
 		t.Run(how, func(t *testing.T) {
 			dir := t.TempDir()
 			t.Setenv("TMPDIR", dir)
-			req := formRequest(how, form("v", sizes...))
+			req := formRequest(t, how, form("v", sizes...))
 			got, err := req.MultipartForm()
 			if err != nil {
 				t.Fatal(err)
@@ -95,7 +135,7 @@ func TestMultipartForm(t *testing.T) {
 				t.Error("no file was spilled to disk")
 			}
 			if how == "stream" {
-				parsed, err := readForm(bytes.NewReader(req.Body()), "X", 0)
+				parsed, err := formIn(t, req.Body(), "X")
 				if err != nil || parsed.File["file"][1].Size != int64(sizes[1]) {
 					t.Errorf("Body() as a form: %v, %v", parsed, err)
 				}
@@ -125,7 +165,7 @@ func TestMultipartFormOfAnotherBody(t *testing.T) {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				dir := t.TempDir()
 				t.Setenv("TMPDIR", dir)
-				req := formRequest(how, form("v", maxFormFiles+1))
+				req := formRequest(t, how, form("v", formFilesInMemory+1))
 				if _, err := req.MultipartForm(); err != nil {
 					t.Fatal(err)
 				}
@@ -144,7 +184,7 @@ func TestMultipartFormOfAnotherBody(t *testing.T) {
 
 // Whatever is wrong is an error, and nothing stays behind.
 func TestMultipartFormErrors(t *testing.T) {
-	good := form("v", maxFormFiles+1)
+	good := form("v", formFilesInMemory+1)
 	for _, tt := range []struct {
 		name  string
 		body  []byte
@@ -163,15 +203,15 @@ func TestMultipartFormErrors(t *testing.T) {
 			t.Run(tt.name+", "+how, func(t *testing.T) {
 				dir := t.TempDir()
 				t.Setenv("TMPDIR", dir)
-				req := formRequest(how, tt.body)
+				req := formRequest(t, how, tt.body)
 				if _, err := req.MultipartFormWithLimit(tt.limit); !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %v", err, tt.want)
 				}
 				if tt.want == nil {
 					req.RemoveMultipartFormFiles()
-				} else if req.form != nil {
+				} else if again, _ := req.MultipartFormWithLimit(tt.limit); again != nil {
 					t.Error("there is a form")
-				} else if (how == "stream" || how == "source") && (!errors.Is(req.BodyErr(), tt.want) || req.Body() != nil) {
+				} else if (how == "stream" || how == "connection") && (!errors.Is(req.BodyErr(), tt.want) || req.Body() != nil) {
 					t.Errorf("body %.20q, %v", req.Body(), req.BodyErr())
 				}
 				if left := leftFiles(t, dir); len(left) > 0 {
@@ -198,7 +238,7 @@ func TestNoMultipartForm(t *testing.T) {
 		{"boundary over the limit", []string{"multipart/form-data; boundary=" + strings.Repeat("x", 71)}, false},
 		{"boundary with a strange byte", []string{`multipart/form-data; boundary="X{"`}, false},
 	} {
-		req := formRequest("bytes", form("v"))
+		req := formRequest(t, "bytes", form("v"))
 		req.Header.Del("Content-Type")
 		for _, f := range tt.fields {
 			req.Header.Add("Content-Type", f)
@@ -214,7 +254,7 @@ func TestNoMultipartForm(t *testing.T) {
 // The streaming reader holds no part: a form larger than anybody's memory passes.
 func TestMultipartReaderOfRequest(t *testing.T) {
 	for _, how := range formBodies[:3] {
-		m, err := formRequest(how, form("v", 3<<20)).MultipartReader()
+		m, err := formRequest(t, how, form("v", 3<<20)).MultipartReader()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,11 +276,10 @@ func TestMultipartReaderOfRequest(t *testing.T) {
 }
 
 func TestWriteMultipartForm(t *testing.T) {
-	in, err := readForm(bytes.NewReader(form("v", 10, maxFormFiles+1)), "X", 0)
+	in, err := formIn(t, form("v", 10, formFilesInMemory+1), "X")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.RemoveAll()
 	var first, second bytes.Buffer
 	if err := WriteMultipartForm(&first, in, "Y"); err != nil {
 		t.Fatal(err)
@@ -249,12 +288,11 @@ func TestWriteMultipartForm(t *testing.T) {
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two different bodies for one form")
 	}
-	out, err := readForm(&first, "Y", 0)
+	out, err := formIn(t, first.Bytes(), "Y")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer out.RemoveAll()
-	if out.Value["value"][0] != "v" || out.File["file"][1].Size != maxFormFiles+1 {
+	if out.Value["value"][0] != "v" || out.File["file"][1].Size != formFilesInMemory+1 {
 		t.Errorf("form %+v", out)
 	}
 	for _, boundary := range []string{"", "a\r\nb", strings.Repeat("x", 71)} {
@@ -268,7 +306,7 @@ func TestWriteMultipartForm(t *testing.T) {
 		if err != want {
 			t.Errorf("name %q: %v", name, err)
 		}
-		if back, err := readForm(&body, "Y", 0); want == nil && (err != nil || len(back.Value) != 1) {
+		if back, err := formIn(t, body.Bytes(), "Y"); want == nil && (err != nil || len(back.Value) != 1) {
 			t.Errorf("name %q is read again as %+v, %v", name, back, err)
 		}
 	}
@@ -282,7 +320,7 @@ func TestWriteMultipartForm(t *testing.T) {
 }
 
 func TestSaveMultipartFile(t *testing.T) {
-	f, err := readForm(bytes.NewReader(form("v", 10)), "X", 0)
+	f, err := formIn(t, form("v", 10), "X")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // withFourCodings returns a handler that compresses the response that fill makes with one of four codings.
 func withFourCodings(fill func(*gallop.Response)) gallop.RequestHandler {
-	return gallop.CompressHandlerBrotliLevel(func(ctx *gallop.RequestCtx) { fill(&ctx.Response) }, gallop.CompressBrotliDefaultCompression, gallop.CompressDefaultCompression)
+	return gallop.CompressHandlerBrotliLevel(func(ctx *gallop.RequestCtx) { fill(&ctx.Response) }, coding.DefaultLevel, coding.DefaultLevel)
 }
 
 var compressible = strings.Repeat("gallop gallops galloping ", 40)
