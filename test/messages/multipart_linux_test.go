@@ -1,10 +1,12 @@
-package gallop
+package messages_test
 
 import (
 	"errors"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/gallop-http/gallop"
 )
 
 // On a full disk the form is an error, and the disk as it was.
@@ -32,7 +34,7 @@ func TestMultipartFormOnFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := SaveMultipartFile(file.File["file"][0], filepath.Join(dir, "saved")); !errors.Is(err, syscall.ENOSPC) {
+	if err := gallop.SaveMultipartFile(file.File["file"][0], filepath.Join(dir, "saved")); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("SaveMultipartFile: %v", err)
 	}
 	if left := leftFiles(t, dir); len(left) > 0 {

@@ -1,4 +1,4 @@
-package gallop
+package messages_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	parts "github.com/gallop-http/gallop/internal/multipart"
 	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
@@ -35,11 +36,11 @@ func form(value string, files ...int) []byte {
 }
 
 // formRequest returns a request with that body, in one of the ways to have one.
-func formRequest(t *testing.T, how string, b []byte) *Request {
+func formRequest(t *testing.T, how string, b []byte) *gallop.Request {
 	if how == "connection" {
 		return requestOnConnection(t, b)
 	}
-	req := new(Request)
+	req := new(gallop.Request)
 	req.Header.SetMultipartFormBoundary("X")
 	switch how {
 	case "bytes":
@@ -48,16 +49,16 @@ func formRequest(t *testing.T, how string, b []byte) *Request {
 		req.SetBodyStream(bytes.NewReader(b), len(b))
 	case "gzip":
 		req.Header.SetContentEncoding("gzip")
-		req.SetBody(AppendGzipBytes(nil, b))
+		req.SetBody(gallop.AppendGzipBytes(nil, b))
 	}
 	return req
 }
 
 // requestOnConnection returns a request whose body is read from a connection of a server.
-func requestOnConnection(t *testing.T, b []byte) *Request {
+func requestOnConnection(t *testing.T, b []byte) *gallop.Request {
 	t.Helper()
-	requests, done := make(chan *Request), make(chan struct{})
-	s := &Server{StreamRequestBody: true, MaxRequestBodySize: 1 << 30, Handler: func(ctx *RequestCtx) {
+	requests, done := make(chan *gallop.Request), make(chan struct{})
+	s := &gallop.Server{StreamRequestBody: true, MaxRequestBodySize: 1 << 30, Handler: func(ctx *gallop.RequestCtx) {
 		requests <- &ctx.Request
 		<-done
 	}}
@@ -80,7 +81,7 @@ func requestOnConnection(t *testing.T, b []byte) *Request {
 
 // formIn returns the form in a body with this boundary. The files of the form are removed when the test ends.
 func formIn(t *testing.T, b []byte, boundary string) (*multipart.Form, error) {
-	req := new(Request)
+	req := new(gallop.Request)
 	req.Header.SetMultipartFormBoundary(boundary)
 	req.SetBody(b)
 	t.Cleanup(req.Reset)
@@ -151,12 +152,12 @@ func TestMultipartForm(t *testing.T) {
 
 // The form is that of the body there is, and not of one before.
 func TestMultipartFormOfAnotherBody(t *testing.T) {
-	for name, change := range map[string]func(req *Request, other []byte){
-		"SetBody":       (*Request).SetBody,
-		"SetBodyRaw":    (*Request).SetBodyRaw,
-		"SetBodyStream": func(req *Request, other []byte) { req.SetBodyStream(bytes.NewReader(other), len(other)) },
-		"SwapBody":      func(req *Request, other []byte) { req.SwapBody(other) },
-		"AppendBody": func(req *Request, other []byte) {
+	for name, change := range map[string]func(req *gallop.Request, other []byte){
+		"SetBody":       (*gallop.Request).SetBody,
+		"SetBodyRaw":    (*gallop.Request).SetBodyRaw,
+		"SetBodyStream": func(req *gallop.Request, other []byte) { req.SetBodyStream(bytes.NewReader(other), len(other)) },
+		"SwapBody":      func(req *gallop.Request, other []byte) { req.SwapBody(other) },
+		"AppendBody": func(req *gallop.Request, other []byte) {
 			req.ResetBody()
 			req.AppendBody(other)
 		},
@@ -192,8 +193,8 @@ func TestMultipartFormErrors(t *testing.T) {
 		want  error
 	}{
 		{"at the limit", good, len(good), nil},
-		{"over the limit", good, len(good) - 1, ErrBodyTooLarge},
-		{"value too large for memory", form(strings.Repeat("v", 13<<20)), 0, ErrBodyTooLarge},
+		{"over the limit", good, len(good) - 1, gallop.ErrBodyTooLarge},
+		{"value too large for memory", form(strings.Repeat("v", 13<<20)), 0, gallop.ErrBodyTooLarge},
 		{"cut off in a file", good[:len(good)-100], 0, io.ErrUnexpectedEOF},
 		{"cut off before the end", good[:len(good)-4], 0, io.ErrUnexpectedEOF},
 		{"bad part behind a file", append(bytes.Clone(good[:len(good)-4]), "\r\nbad\r\n\r\n--X--"...), 0, parts.ErrHead},
@@ -245,7 +246,7 @@ func TestNoMultipartForm(t *testing.T) {
 		}
 		_, err := req.MultipartForm()
 		_, err2 := req.MultipartReader()
-		if tt.ok && (err != nil || err2 != nil) || !tt.ok && (err != ErrNoMultipartForm || err2 != ErrNoMultipartForm) {
+		if tt.ok && (err != nil || err2 != nil) || !tt.ok && (err != gallop.ErrNoMultipartForm || err2 != gallop.ErrNoMultipartForm) {
 			t.Errorf("%s: %v, %v", tt.name, err, err2)
 		}
 	}
@@ -281,10 +282,10 @@ func TestWriteMultipartForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	var first, second bytes.Buffer
-	if err := WriteMultipartForm(&first, in, "Y"); err != nil {
+	if err := gallop.WriteMultipartForm(&first, in, "Y"); err != nil {
 		t.Fatal(err)
 	}
-	WriteMultipartForm(&second, in, "Y")
+	gallop.WriteMultipartForm(&second, in, "Y")
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two different bodies for one form")
 	}
@@ -296,13 +297,13 @@ func TestWriteMultipartForm(t *testing.T) {
 		t.Errorf("form %+v", out)
 	}
 	for _, boundary := range []string{"", "a\r\nb", strings.Repeat("x", 71)} {
-		if err := WriteMultipartForm(io.Discard, in, boundary); err != ErrNoMultipartForm {
+		if err := gallop.WriteMultipartForm(io.Discard, in, boundary); err != gallop.ErrNoMultipartForm {
 			t.Errorf("boundary %.10q: %v", boundary, err)
 		}
 	}
 	for name, want := range map[string]error{"a\x00b": parts.ErrHead, "a\x7f": parts.ErrHead, "a\"\\\r\n b\té": nil} {
 		var body bytes.Buffer
-		err := WriteMultipartForm(&body, &multipart.Form{Value: map[string][]string{name: {"v"}}}, "Y")
+		err := gallop.WriteMultipartForm(&body, &multipart.Form{Value: map[string][]string{name: {"v"}}}, "Y")
 		if err != want {
 			t.Errorf("name %q: %v", name, err)
 		}
@@ -311,10 +312,10 @@ func TestWriteMultipartForm(t *testing.T) {
 		}
 	}
 	in.File["file"][0].Header.Set("X", "a\r\nSmuggled: b")
-	if err := WriteMultipartForm(io.Discard, in, "Y"); err != parts.ErrHead {
+	if err := gallop.WriteMultipartForm(io.Discard, in, "Y"); err != parts.ErrHead {
 		t.Errorf("header with a line end: %v", err)
 	}
-	if err := WriteMultipartForm(wiretest.FailingWriter{}, out, "Y"); err != wiretest.ErrTest {
+	if err := gallop.WriteMultipartForm(wiretest.FailingWriter{}, out, "Y"); err != wiretest.ErrTest {
 		t.Errorf("writer that fails: %v", err)
 	}
 }
@@ -326,14 +327,14 @@ func TestSaveMultipartFile(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "saved")
 	for range 2 { // the second time it is overwritten
-		if err := SaveMultipartFile(f.File["file"][0], path); err != nil {
+		if err := gallop.SaveMultipartFile(f.File["file"][0], path); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); len(got) != 10 || err != nil {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	}
-	if err := SaveMultipartFile(f.File["file"][0], filepath.Join(path, "below")); err == nil {
+	if err := gallop.SaveMultipartFile(f.File["file"][0], filepath.Join(path, "below")); err == nil {
 		t.Error("no error below a file")
 	}
 }
