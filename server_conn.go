@@ -14,8 +14,8 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// serverConn serves one connection: it reads a request, has it answered, writes
-// the response, and begins anew.
+// serverConn is the HTTP/1 wire of a server: it reads a request, has it answered, writes the response, and begins
+// anew. See docs/design/0010-exchange.md for connection, wire and exchange.
 //
 //	server_conn.go      the loop, and what a request goes through
 //	server_input.go     reading, deadlines of reading, buffers
@@ -26,53 +26,65 @@ import (
 //	server_plain.go     how most do
 //	server_close.go     refusals, and ways a connection ends
 //
-// All fields belong to the goroutine that serves, but for state and the links.
+// All fields belong to the goroutine that serves, except the state and the links in entry.
 type serverConn struct {
+	connection
+	exchange
+
+	requests uint64
+	queued   bool // the first byte of this request was there before the last response was sent
+
+	// These fields are copied from the request head before a handler can change it.
+	http10    bool // HTTP/1.0: neither 1xx nor chunks
+	keepAlive bool // the client allows another request
+
+	host target.KnownHost
+
+	close    bool // no request after this one
+	unframed bool // only the end of the connection ends the response, see beginUnframed
+	plain    bool // the last response was plain
+	hijacked bool // the handler has the connection, see HijackConn
+
+	err    error   // why the connection ended; nil if that is routine
+	handed *hijack // what becomes of a connection that was hijacked; nil if its handler has it already
+}
+
+// connection is the part of a serverConn that does not depend on HTTP: the socket, its place in the connection table
+// and on a loop, buffers and times.
+type connection struct {
 	srv   *Server
 	set   *settings
 	nc    net.Conn
 	tls   secured // nc, if that is one
-	ctx   *RequestCtx
 	entry *tableEntry
 	own   tableEntry // entry, if a goroutine serves the connection to its end
 	loop  loopSeat   // what there is else if it does not
 
 	input  input
 	output output
-	body   requestBody
 
-	id       uint64
-	requests uint64
-	counted  int64     // of the requests, those that the server's counts do not have yet
-	since    time.Time // when the connection began, see begun
-	ready    time.Time // when it could bring its first request
-	now      time.Time // when the last bytes arrived
-	began    time.Time // when the first byte of this request was there
-	queued   bool      // which was before the last one was answered
-
-	// These fields are copied from the request head before a handler can change it.
-	method    message.Method
-	http10    bool // HTTP/1.0: neither 1xx nor chunks
-	keepAlive bool // the client allows for another request
-
-	host target.KnownHost
-
-	close       bool // no request after this one
-	unframed    bool // only the end of the connection ends the response, see beginUnframed
-	awaits100   bool // the client waits for 100 before it sends the body
-	maxBody     int64
-	readTimeout time.Duration // of this request
-	writeLimit  time.Duration // of this response
-
-	err    error   // why the connection ended; nil if that is routine
-	handed *hijack // what becomes of a connection that was hijacked; nil if its handler has it already
-
-	plain    bool // the last response was plain
-	shared   bool // others were handed something that points here, and may have kept it
-	hijacked bool // the handler has the connection, see HijackConn
-	lent     bool // ServeConn was given the connection
+	id      uint64
+	counted int64     // of the requests, those that the server's counts do not have yet
+	since   time.Time // when the connection began, see begun
+	ready   time.Time // when it could bring its first request
+	now     time.Time // when the last bytes arrived
+	lent    bool      // ServeConn was given the connection
 
 	clock clock.Watch // for readClock
+}
+
+// exchange is one request and its response.
+type exchange struct {
+	ctx  *RequestCtx
+	body requestBody
+
+	began       time.Time      // when the first byte of the request was there
+	method      message.Method // as received: a handler cannot change it
+	awaits100   bool           // the client waits for 100 before it sends the body
+	shared      bool           // others were handed something that points here, and may have kept it
+	maxBody     int64
+	readTimeout time.Duration
+	writeLimit  time.Duration
 }
 
 // connPhase is what Shutdown has to know of a connection.
@@ -317,15 +329,17 @@ func (c *serverConn) readRestOfHead(parser *http1.Parser) (length int, n next) {
 	}
 }
 
-// readClock sets now.
-func (c *serverConn) readClock() { c.now = c.clock.Now() }
+// readClock sets now, and returns it.
+func (c *connection) readClock() time.Time {
+	c.now = c.clock.Now()
+	return c.now
+}
 
 // startClock makes the time in which the server could not look at the request not count.
 func (c *serverConn) startClock() {
 	if c.queued {
 		c.queued = false
-		c.readClock()
-		c.began = c.now
+		c.began = c.readClock()
 	}
 }
 
@@ -452,9 +466,11 @@ func (c *serverConn) answerRequest() next {
 		}
 		return c.endedBy(c.respond())
 	}
-	if !panicked && c.isPlain() {
-		c.plain = true
-		return c.endedBy(c.respondPlain())
+	if !panicked {
+		if c.isPlain() {
+			c.plain = true
+			return c.endedBy(c.respondPlain())
+		}
 	}
 	if c.hijacked {
 		return nextHijacked

@@ -106,4 +106,3 @@ const (
 	// DispatchGoroutine always calls the handler on a separate goroutine.
 	DispatchGoroutine
 )
-
