@@ -612,7 +612,7 @@ func TestPipelineAnswersAsStreams(t *testing.T) {
 			req := new(Request)
 			req.SetRequestURI("http://a.test" + to)
 			resp[i].StreamBody = true
-			must(t, c.Do(req, &resp[i]))
+			wiretest.Must(t, c.Do(req, &resp[i]))
 		}
 		for i, want := range targets {
 			stream := resp[i].BodyStream()
@@ -622,7 +622,7 @@ func TestPipelineAnswersAsStreams(t *testing.T) {
 			if body, err := io.ReadAll(stream); string(body) != want || err != nil {
 				t.Errorf("%q, %v, want %q", body, err, want)
 			}
-			must(t, resp[i].CloseBodyStream())
+			wiretest.Must(t, resp[i].CloseBodyStream())
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/dial"
+	"github.com/gallop-http/gallop/internal/target"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
@@ -297,5 +298,28 @@ func TestDialErrorOfDeadline(t *testing.T) {
 	}
 	if got := dialError(t.Context(), syscall.ETIMEDOUT); got != syscall.ETIMEDOUT {
 		t.Errorf("got %v", got)
+	}
+}
+
+func TestDialInternationalHosts(t *testing.T) {
+	for _, disabled := range []bool{false, true} {
+		n := &wiretest.Net{}
+		d := dialerOn(n)
+		d.DisableDNSResolution = disabled
+		var asked string
+		d.Resolver = wiretest.Resolver(func(_ context.Context, name string) ([]net.IPAddr, error) {
+			asked = name
+			return nil, errBroken
+		})
+		d.connect = func(_ context.Context, _, addr string) (net.Conn, error) {
+			asked, _, _ = net.SplitHostPort(addr)
+			return nil, errBroken
+		}
+		if _, err := d.Dial("b\u00fccher.test:80"); !errors.Is(err, errBroken) || asked != "xn--bcher-kva.test" {
+			t.Errorf("asked for %q, %v", asked, err)
+		}
+		if _, err := d.Dial("a\u2028b.test:80"); !errors.Is(err, target.ErrIDN) {
+			t.Error(err)
+		}
 	}
 }
