@@ -151,13 +151,21 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 			t.Errorf("with %s responses may be plain", name)
 		}
 	}
-	c := &serverConn{srv: &Server{}, set: &settings{plain: true}, ctx: &RequestCtx{}, long: true, method: message.Get}
+	c := connOf(&settings{plain: true})
+	c.ctx, c.keepAlive, c.method = &RequestCtx{}, true, message.Get
 	if !c.isPlain() {
 		t.Error("an empty response is not plain")
 	}
 	if c.writeLimit = time.Second; c.isPlain() {
 		t.Error("a response with a limit to its time is plain")
 	}
+}
+
+// connOf returns a connection of a server with these settings.
+func connOf(set *settings) *serverConn {
+	c := new(serverConn)
+	c.srv, c.set = new(Server), set
+	return c
 }
 
 // TestRecyclePlain has what plain responses leave behind cleared in the short and in the long way.
@@ -169,7 +177,8 @@ func TestRecyclePlain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var left [2]*RequestCtx
 			for i := range left {
-				c := &serverConn{srv: &Server{}, set: &settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}}, long: true}
+				c := connOf(&settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}})
+				c.keepAlive = true
 				c.ctx = &RequestCtx{server: c.srv, conn: c}
 				c.output.c, c.input.c, c.body.c = c, c, c
 				ctx := c.ctx
@@ -221,7 +230,7 @@ func TestRecyclePlainLeavesTheRest(t *testing.T) {
 		"sent":      func(c *serverConn) { c.ctx.Request.sent = &sentHead{} },
 		"stream":    func(c *serverConn) { c.ctx.Request.SetBodyStream(strings.NewReader("a"), 1) },
 	} {
-		c := &serverConn{srv: &Server{}, set: &settings{}}
+		c := connOf(&settings{})
 		c.ctx = &RequestCtx{server: c.srv}
 		c.ctx.Request.Header.Set("a", "b")
 		c.ctx.Response.Header.Set("Vary", "b")

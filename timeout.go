@@ -64,7 +64,7 @@ func (c *serverConn) abandonCtx() (begun bool) {
 	begun = c.ctx.stream.leave(c) // before the context ends, so that no handler writes any more
 	c.shared = true
 	over := c.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
-	if c.taken {
+	if c.hijacked {
 		begun = true
 	} else {
 		c.resetDeadlines()
