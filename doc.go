@@ -74,7 +74,6 @@
 //	client_errors.go             what errors of calls say
 //	client_get.go                calls of one line
 //	client_host.go               a client for one host
-//	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
 //	client_pipeline.go           a client that pipelines
 //	client_pipeline_call.go      pipelined calls, also during outages

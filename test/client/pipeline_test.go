@@ -365,9 +365,7 @@ func TestPipelineAnswersAsStreams(t *testing.T) {
 			req := new(gallop.Request)
 			req.SetRequestURI("http://a.test" + to)
 			resp[i].StreamBody = true
-			if err := c.Do(req, &resp[i]); err != nil {
-				t.Fatal(err)
-			}
+			wiretest.Must(t, c.Do(req, &resp[i]))
 		}
 		for i, want := range targets {
 			stream := resp[i].BodyStream()
@@ -377,9 +375,7 @@ func TestPipelineAnswersAsStreams(t *testing.T) {
 			if body, err := io.ReadAll(stream); string(body) != want || err != nil {
 				t.Errorf("%q, %v, want %q", body, err, want)
 			}
-			if err := resp[i].CloseBodyStream(); err != nil {
-				t.Fatal(err)
-			}
+			wiretest.Must(t, resp[i].CloseBodyStream())
 		}
 	})
 }
