@@ -1,4 +1,4 @@
-// Package pagetest compares pages of the documentation with the code. Tests of the root and of test/readme use it.
+// Package pagetest reads pages of the documentation and comments of packages, for tests that compare them with the code.
 package pagetest
 
 import (
