@@ -74,12 +74,11 @@
 //	client_errors.go             what errors of calls say
 //	client_get.go                calls of one line
 //	client_host.go               a client for one host
-//	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
 //	client_pipeline.go           a client that pipelines
 //	client_pipeline_call.go      pipelined calls, also during outages
 //	client_pipeline_conn.go      a connection with pipelined calls
-//	client_pool.go               connections to one host
+//	client_pool.go               connections to one host, idle ones
 //	client_pool_dial.go          dialing on another goroutine
 //	client_read.go               reading responses
 //	client_redirect.go           following redirects
