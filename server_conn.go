@@ -511,7 +511,7 @@ func (c *exchange) configure(rc RequestConfig) {
 func (c *serverConn) runHandler() (panicked, aborted bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			if panicked, aborted = true, v == ErrAbortHandler; aborted {
+			if panicked, aborted = true, isAbort(v); aborted {
 				return
 			}
 			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in the handler", v)
