@@ -2,7 +2,6 @@ package gallop
 
 import (
 	"bytes"
-	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -219,7 +218,9 @@ func (c *serverConn) startWith(p []byte, more bool) {
 	} else {
 		in.buf = append(bufpool.Grow(in.buf[:0], max(len(p), c.set.readBuf)), p...)
 	}
-	c.entry.state.CompareAndSwap(phaseIdle, phaseActive)
+	if !c.entry.begin() {
+		c.outrun()
+	}
 }
 
 // Expire implements poll.Handler.
@@ -532,28 +533,24 @@ func (c *serverConn) waitOnLoop() error {
 			return errIdle
 		}
 	}
-	err := errIdle
+	var err error
 	if c.loop.worker.HasAhead(&c.loop.conn.Conn) {
 		err = c.takeAhead()
-	} else if !c.mayNotIdle() && state.Load() == phaseIdle {
+	} else {
 		err = c.tryRead()
 	}
 	if err == errPark {
-		return err
+		switch phase := state.Load(); {
+		case phase == phaseEnding:
+			err = errIdle
+		case phase == phaseIdle && c.mayNotIdle():
+			err = c.input.lastChance()
+		default:
+			return err
+		}
 	}
 	c.loop.resumed = false
-	if err != nil && c.mayNotIdle() {
-		err = c.input.lastChance()
-	}
-	state.CompareAndSwap(phaseIdle, phaseActive)
-	if err != nil {
-		if err == io.EOF || isTimeout(err) {
-			err = errIdle
-		}
-		return err
-	}
-	c.report(StateActive)
-	return nil
+	return c.endWait(err)
 }
 
 // tryRead reads what there is behind what is there, and returns errPark if that is
