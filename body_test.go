@@ -7,20 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
-
-// closer is a stream that counts how often it is closed.
-type closer struct {
-	io.Reader
-	closed int
-	err    error
-}
-
-func (c *closer) Close() error {
-	c.closed++
-	return c.err
-}
 
 // causeCloser is told why it is closed.
 type causeCloser struct {
@@ -89,7 +79,9 @@ func TestBody(t *testing.T) {
 		{"not released", func(b *body) { b.SetBodyString("abc"); b.ReleaseBody(1 << 20) }, "abc", nil},
 
 		{"stream that fails", func(b *body) { b.setStream(wiretest.Failing("abc"), -1) }, "", wiretest.ErrTest},
-		{"stream that does not close", func(b *body) { b.setStream(&closer{strings.NewReader("abc"), 0, wiretest.ErrTest}, -1) }, "", wiretest.ErrTest},
+		{"stream that does not close", func(b *body) {
+			b.setStream(&wiretest.CountingCloser{Reader: strings.NewReader("abc"), Err: wiretest.ErrTest}, -1)
+		}, "", wiretest.ErrTest},
 		{"stream that yields nothing for ever", func(b *body) {
 			b.setStream(wiretest.ReaderFunc(func([]byte) (int, error) { return 0, nil }), -1)
 		}, "", io.ErrNoProgress},
@@ -175,28 +167,24 @@ func TestStreamIsClosedOnce(t *testing.T) {
 		{"WriteTo", func(r *Response) { r.WriteTo(io.Discard) }},
 		{"WriteTo of a HEAD", func(r *Response) { r.SkipBody = true; r.WriteTo(io.Discard) }},
 		{"WriteTo of a 204", func(r *Response) { r.SetStatusCode(204); r.WriteTo(io.Discard) }},
-		{"WriteTo that fails", func(r *Response) { r.WriteTo(failingWriter{}) }},
+		{"WriteTo that fails", func(r *Response) { r.WriteTo(wiretest.FailingWriter{}) }},
 		{"WriteGzip", func(r *Response) { r.WriteGzip(bufio.NewWriter(io.Discard)) }},
-		{"WriteGzip that fails", func(r *Response) { r.WriteGzip(bufio.NewWriterSize(failingWriter{}, 16)) }},
+		{"WriteGzip that fails", func(r *Response) { r.WriteGzip(bufio.NewWriterSize(wiretest.FailingWriter{}, 16)) }},
 		{"gzip that is not sent", func(r *Response) { r.encode(1, 1); r.Reset() }},
 		{"MultipartReader and Reset", func(r *Response) { r.BodyStream(); r.Reset() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var resp Response
-			c := &closer{Reader: strings.NewReader("abc")}
+			c := &wiretest.CountingCloser{Reader: strings.NewReader("abc")}
 			resp.SetBodyStream(c, 3)
 			tt.end(&resp)
 			resp.Reset()
-			if c.closed != 1 {
-				t.Errorf("closed %d times", c.closed)
+			if c.Closed != 1 {
+				t.Errorf("closed %d times", c.Closed)
 			}
 		})
 	}
 }
-
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, wiretest.ErrTest }
 
 // A ReadCloserWithError is told what kept its bytes from being read.
 func TestStreamIsToldWhy(t *testing.T) {
@@ -207,7 +195,7 @@ func TestStreamIsToldWhy(t *testing.T) {
 		want error
 	}{
 		{"all well", strings.NewReader("abc"), io.Discard, nil},
-		{"the writer failed", strings.NewReader("abc"), failingWriter{}, wiretest.ErrTest},
+		{"the writer failed", strings.NewReader("abc"), wiretest.FailingWriter{}, wiretest.ErrTest},
 		{"the reader failed", wiretest.Failing("ab"), io.Discard, wiretest.ErrTest},
 		{"it was short", strings.NewReader("ab"), io.Discard, errBodyShort},
 	} {
@@ -222,56 +210,6 @@ func TestStreamIsToldWhy(t *testing.T) {
 				t.Errorf("told %v, want %v", c.causes, tt.want)
 			}
 		})
-	}
-}
-
-// SwapBody hands over what was there, whatever it was.
-func TestSwapBody(t *testing.T) {
-	var b body
-	b.SetBodyRaw([]byte("raw"))
-	old := b.SwapBody([]byte("second"))
-	if string(old) != "raw" || string(b.Body()) != "second" {
-		t.Errorf("swapped %q for %q", old, b.Body())
-	}
-	b.setStream(strings.NewReader("stream"), -1)
-	if old = b.SwapBody(nil); string(old) != "stream" || len(b.Body()) != 0 {
-		t.Errorf("swapped %q for %q", old, b.Body())
-	}
-}
-
-// Memory that a message keeps after Reset is bounded, and raw bytes are never written to.
-func TestResetGivesLargeBuffersBack(t *testing.T) {
-	var req Request
-	req.SetBody(make([]byte, maxKeptBuffer+1))
-	if req.Reset(); cap(req.buf) != 0 {
-		t.Errorf("%d bytes kept", cap(req.buf))
-	}
-	req.SetBody(make([]byte, 1000))
-	if req.Reset(); cap(req.buf) == 0 {
-		t.Error("nothing kept")
-	}
-	raw := []byte("raw")
-	req.SetBodyRaw(raw)
-	req.SetBodyString("xxx")
-	req.AppendBodyString("yyy")
-	if string(raw) != "raw" {
-		t.Errorf("raw body became %q", raw)
-	}
-}
-
-func TestSetBodySizePoolLimit(t *testing.T) {
-	t.Cleanup(func() { SetBodySizePoolLimit(maxKeptBuffer, maxKeptBuffer) })
-	var req Request
-	var resp Response
-	for _, tt := range []struct{ limit, reqKeeps, respKeeps int }{{-1, 1 << 20, 1 << 20}, {0, 0, 0}} {
-		SetBodySizePoolLimit(tt.limit, tt.limit)
-		req.SetBody(make([]byte, 1<<20))
-		resp.SetBody(make([]byte, 1<<20))
-		req.Reset()
-		resp.Reset()
-		if cap(req.buf) != tt.reqKeeps || cap(resp.buf) != tt.respKeeps {
-			t.Errorf("limit %d: kept %d and %d", tt.limit, cap(req.buf), cap(resp.buf))
-		}
 	}
 }
 
@@ -311,50 +249,144 @@ func (unreadable) Read([]byte) (int, error)         { panic("read") }
 func (unwritable) WriteTo(io.Writer) (int64, error) { panic("written") }
 func (unwritable) SupportsBodyWriteTo() bool        { return false }
 
-// The chunks are the pieces that are read, whatever a stream would write.
-func TestChunksAreWhatIsRead(t *testing.T) {
-	var resp Response
-	resp.SetBodyStream(struct {
-		io.Reader
-		unwrittenTo
-	}{Reader: strings.NewReader("abc")}, -1)
-	if got := resp.String(); !strings.HasSuffix(got, "\r\n\r\n3\r\nabc\r\n0\r\n\r\n") {
-		t.Errorf("%q", got)
+func newTestBody(kind message.BodyKind, length int64, in string) (*bufferedBody, *bufio.Reader) {
+	r := bufio.NewReaderSize(strings.NewReader(in), 16<<10)
+	b := bodyOn(r, kind, length, nil)
+	return &b, r
+}
+
+// A body ends where its framing says, with io.EOF ever after, and what follows is left.
+func TestBufferedBody(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		kind   message.BodyKind
+		length int64
+		in     string
+		want   string
+		rest   string
+		err    error
+	}{
+		{"no body", message.NoBody, -1, "next", "", "next", nil},
+		{"fixed", message.Fixed, 3, "abcnext", "abc", "next", nil},
+		{"fixed of no bytes", message.Fixed, 0, "next", "", "next", nil},
+		{"fixed, cut off", message.Fixed, 5, "abc", "abc", "", io.ErrUnexpectedEOF},
+		{"chunked", message.Chunked, -1, "3\r\nabc\r\n2;x\r\nde\r\n0\r\nA: b\r\n\r\nnext", "abcde", "next", nil},
+		{"chunked of no bytes", message.Chunked, -1, "0\r\n\r\nnext", "", "next", nil},
+		{"chunked, cut off in data", message.Chunked, -1, "5\r\nabc", "abc", "", io.ErrUnexpectedEOF},
+		{"chunked, cut off in a line", message.Chunked, -1, "3\r\nabc\r\n1", "abc", "1", io.ErrUnexpectedEOF},
+		{"chunked, cut off in trailers", message.Chunked, -1, "0\r\nA: b\r\n", "", "A: b\r\n", io.ErrUnexpectedEOF},
+		{"chunked, no size", message.Chunked, -1, "x\r\n", "", "x\r\n", ErrBrokenChunk{}},
+		{"until close", message.UntilClose, -1, "abc", "abc", "", nil},
+	} {
+		for _, step := range []int{1, 2, 1 << 10} {
+			b, r := newTestBody(tt.kind, tt.length, tt.in)
+			got, err := io.ReadAll(wiretest.AtMost(b, step))
+			if _, ok := tt.err.(ErrBrokenChunk); ok {
+				if !errors.As(err, new(ErrBrokenChunk)) || !errors.As(err, new(*ParseError)) {
+					t.Errorf("%s: %v is not what broke", tt.name, err)
+				}
+			} else if !errors.Is(err, tt.err) {
+				t.Errorf("%s: error %v, want %v", tt.name, err, tt.err)
+			}
+			if _, again := b.Read(make([]byte, 1)); again == nil || err != nil && again != err {
+				t.Errorf("%s: then %v", tt.name, again)
+			}
+			rest, _ := io.ReadAll(r)
+			if string(got) != tt.want || string(rest) != tt.rest {
+				t.Errorf("%s: read %q, left %q", tt.name, got, rest)
+			}
+		}
 	}
 }
 
-// unwrittenTo has a WriteTo that is not to be called.
-type unwrittenTo struct{}
-
-func (unwrittenTo) WriteTo(io.Writer) (int64, error) { panic("written") }
-
-func TestMessageConnectionClose(t *testing.T) {
-	var req Request
-	var resp Response
-	if req.ConnectionClose() || resp.ConnectionClose() {
-		t.Error("a new message closes")
-	}
-	req.SetConnectionClose()
-	resp.SetConnectionClose()
-	if !req.ConnectionClose() || !resp.ConnectionClose() {
-		t.Error("SetConnectionClose does not show")
+// Close finds the end of a body that was not read, if it is near.
+func TestBufferedBodyClose(t *testing.T) {
+	chunk := "10000\r\n" + strings.Repeat("x", 1<<16) + "\r\n"
+	for _, tt := range []struct {
+		name   string
+		kind   message.BodyKind
+		length int64
+		in     string
+		err    error
+	}{
+		{"no body", message.NoBody, -1, "next", nil},
+		{"fixed", message.Fixed, 3, "abcnext", nil},
+		{"chunked", message.Chunked, -1, chunk + chunk + "0\r\n\r\nnext", nil},
+		{"fixed, far", message.Fixed, 1 << 40, "", errBodyUnread},
+		{"chunked, far", message.Chunked, -1, strings.Repeat(chunk, 8) + "0\r\n\r\n", errBodyUnread},
+		{"fixed, cut off", message.Fixed, 5, "abc", io.ErrUnexpectedEOF},
+		{"chunked, cut off", message.Chunked, -1, "5\r\nabc", io.ErrUnexpectedEOF},
+	} {
+		b, r := newTestBody(tt.kind, tt.length, tt.in)
+		if err := b.Close(); !errors.Is(err, tt.err) {
+			t.Errorf("%s: Close() = %v, want %v", tt.name, err, tt.err)
+		}
+		if rest, _ := io.ReadAll(r); tt.err == nil && string(rest) != "next" {
+			t.Errorf("%s: %q is left", tt.name, rest)
+		}
 	}
 }
 
-// A stream that was taken is not the response's to close, and nothing is left of it.
-func TestTakeBodyStream(t *testing.T) {
+// The limit is for what arrives; what is announced beyond it is refused at once.
+func TestBodyLimit(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		kind   message.BodyKind
+		length int64
+		in     string
+		limit  int
+		ok     bool
+	}{
+		{"fixed, at the limit", message.Fixed, 3, "abc", 3, true},
+		{"fixed, over it", message.Fixed, 4, "abcd", 3, false},
+		{"fixed, no limit", message.Fixed, 4, "abcd", 0, true},
+		{"chunked, at the limit", message.Chunked, -1, "1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", 3, true},
+		{"chunked, over it", message.Chunked, -1, "1\r\na\r\n3\r\nbcd\r\n0\r\n\r\n", 3, false},
+		{"until close, at the limit", message.UntilClose, -1, "abc", 3, true},
+		{"until close, over it", message.UntilClose, -1, "abcd", 3, false},
+	} {
+		b, _ := newTestBody(tt.kind, tt.length, tt.in)
+		if _, err := b.appendAll(nil, tt.limit); tt.ok && err != nil || !tt.ok && err != ErrBodyTooLarge {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// A chunk line, and the trailers, have to fit the buffer of the reader.
+func TestBufferedBodyInASmallBuffer(t *testing.T) {
+	trailers := "0\r\nX: " + strings.Repeat("x", 5<<10) + "\r\n\r\n"
+	for _, tt := range []struct {
+		name, in string
+		size     int
+		small    bool
+	}{
+		{"trailers that fit", trailers, 8 << 10, false},
+		{"trailers that do not", trailers, 4 << 10, true},
+		{"chunk line that does not", "0;" + strings.Repeat("x", 100) + "\r\n\r\n", 64, true},
+	} {
+		r := bufio.NewReaderSize(strings.NewReader(tt.in), tt.size)
+		b := bodyOn(r, message.Chunked, -1, nil)
+		_, err := io.ReadAll(&b)
+		if small := errors.As(err, new(*ErrSmallBuffer)) && errors.As(err, new(ErrBrokenChunk)); small != tt.small || !small && err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// A coded stream can be read as well, and then ends with its reader.
+func TestEncodedStreamIsRead(t *testing.T) {
+	c := &wiretest.CountingCloser{Reader: strings.NewReader(strings.Repeat("some text ", 1000))}
 	var resp Response
-	resp.SetBodyString("plain")
-	if r, size := resp.TakeBodyStream(); r != nil || size != -1 || string(resp.Body()) != "plain" {
-		t.Errorf("%v %d %q", r, size, resp.Body())
+	resp.SetBodyStream(c, -1)
+	resp.encode(coding.Gzip, 1)
+	got, err := io.ReadAll(resp.BodyStream())
+	if err != nil {
+		t.Fatal(err)
 	}
-	file := &closer{Reader: strings.NewReader("stream")}
-	resp.SetBodyStream(file, 6)
-	r, size := resp.TakeBodyStream()
-	if r != io.Reader(file) || size != 6 || resp.IsBodyStream() || len(resp.Body()) > 0 {
-		t.Errorf("%v %d %q", r, size, resp.Body())
+	if plain, err := AppendGunzipBytes(nil, got); err != nil || len(plain) != 10000 {
+		t.Errorf("%d bytes, %v", len(plain), err)
 	}
-	if resp.Reset(); file.closed > 0 {
-		t.Error("closed")
+	if err := resp.CloseBodyStream(); err != nil || c.Closed != 1 {
+		t.Errorf("close: %v, closed %d times", err, c.Closed)
 	}
 }

@@ -48,24 +48,42 @@ type Client struct {
 	// sent.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. DialContext takes precedence over DialTimeout and Dial. If DialContext,
-	// DialTimeout and Dial are all nil, the client uses a TCPDialer that the whole process shares. See
-	// [HostClient.DialContext].
+	// DialContext opens connections. The function's network argument is always "tcp". DialContext takes precedence
+	// over DialTimeout, which takes precedence over Dial. If DialContext, DialTimeout and Dial are all nil, the client
+	// uses a TCPDialer that the whole process shares.
+	//
+	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled.
+	// The call returns even if DialContext is still running. If another connection becomes idle first, the call uses
+	// the idle connection. The client keeps the new connection for a later call.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTimeout opens connections. The function's timeout argument is the time left for the call. DialTimeout takes
-	// precedence over Dial. See [HostClient.DialTimeout].
+	// DialTimeout opens connections. The function's timeout argument is the time left for the call, or DefaultDialTimeout
+	// if the call has no deadline.
+	//
+	// For a request with an https URI, the function may return a connection that already uses TLS. The client recognizes
+	// a TLS connection by its method Handshake() error. A function that returns a TLS connection must verify the
+	// certificate itself.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial opens connections. The function has no timeout argument. See [HostClient.Dial].
+	// Dial opens connections. The function has no timeout argument. If the call times out while Dial is running, the call
+	// fails, and the connection that Dial returns later is closed. See DialTimeout for TLS.
 	Dial DialFunc
 
 	// DialDualStack makes the default dialer use IPv4 and IPv6. Without DialDualStack, the default dialer uses IPv4
-	// only, as in fasthttp. DialDualStack has no effect on DialContext, DialTimeout and Dial.
+	// only, as in fasthttp, and refuses IPv6 addresses. DialDualStack has no effect on DialContext, DialTimeout and
+	// Dial.
 	DialDualStack bool
 
-	// Proxy chooses the proxy for a new connection, or returns nil for a direct connection. The usual value is
-	// ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used. See [HostClient.Proxy].
+	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL]
+	// for the schemes of proxies. target contains only a scheme, "http" or "https", and a host with a port. The usual
+	// value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
+	//
+	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
+	// connection that was opened for another call. ctx carries the context values of the call that needs the
+	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
+	//
+	// If Proxy is set, DialContext connects to the proxy, and DialTimeout and Dial are not used. The client uses
+	// TLSConfig for https proxies too, but without the ServerName.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Protocols is the set of protocols to use. Nil means the protocols that this version of the module
@@ -76,12 +94,19 @@ type Client struct {
 	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
-	// use. See [HostClient.TLSConfig].
+	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
+	// is empty, the host in the address becomes the clone's ServerName. Do not change the configuration after its first
+	// use, because the client can resume earlier TLS sessions.
+	//
+	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
+	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
+	// call VerifyPeerCertificate for resumed sessions.
 	TLSConfig *tls.Config
 
 	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means DefaultMaxConnsPerHost.
-	// When the limit is reached, calls that need a new connection fail or wait; see MaxConnWaitTimeout.
+	// When the limit is reached, calls that need a new connection fail or wait; see MaxConnWaitTimeout. With HTTP/1,
+	// MaxConnsPerHost also limits the calls in flight to a host, because an HTTP/1 connection carries one call at a time.
+	// With HTTP/2, MaxConnsPerHost does not limit the calls in flight.
 	MaxConnsPerHost int
 
 	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost. A
@@ -92,13 +117,13 @@ type Client struct {
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is the maximum age of a connection. Zero or a negative value means no limit. See
-	// [HostClient.MaxConnDuration].
+	// MaxConnDuration is the maximum age of a connection. Zero or a negative value means no limit. When a connection
+	// exceeds its maximum age, the next request on this connection is sent with Connection: close (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
-	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost is reached. Zero means that
-	// the call fails at once with ErrNoFreeConns. With a negative value, the call waits until its deadline passes or
-	// its context is done.
+	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost connections are in use. Zero
+	// means that the call fails at once with ErrNoFreeConns. With a negative value, the call waits until its deadline
+	// passes or its context is done. The call that has waited longest gets the next free connection.
 	MaxConnWaitTimeout time.Duration
 
 	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO
@@ -106,27 +131,32 @@ type Client struct {
 	ConnPoolStrategy ConnPoolStrategyType
 
 	// ReadTimeout limits the time from the start of an attempt to the end of its response. With zero or a negative
-	// value, only the call's deadline applies. See [HostClient.ReadTimeout].
+	// value, only the call's deadline applies. If the request has a large body, the time starts only when the body has
+	// been sent. The timeout can fire late, but by at most a sixteenth of its duration and at most one second.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time to write a request. With zero or a negative value, only the call's deadline applies.
+	// The timeout can fire late, but by at most a sixteenth of its duration and at most one second.
 	WriteTimeout time.Duration
 
 	// TLSHandshakeTimeout limits a TLS handshake with the server or with an https proxy. Zero means ten seconds, or
-	// WriteTimeout if that is shorter. With a negative value, only the call's deadline applies.
+	// WriteTimeout if that is shorter. With a negative value, only the call's deadline applies. If the handshake takes
+	// longer, the call fails with ErrTLSHandshakeTimeout.
 	TLSHandshakeTimeout time.Duration
 
-	// ExpectContinueTimeout limits the wait for a 100 response to a request with Expect: 100-continue. After the wait,
-	// the client sends the request body. Zero means one second. A negative value means that the body is sent without
-	// waiting.
+	// ExpectContinueTimeout limits the wait for a 100 response to a request with Expect: 100-continue (RFC 9110
+	// §10.1.1). After the wait, the client sends the request body. Zero means one second. A negative value means that
+	// the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
-	// Unless MaxResponseHeaderBytes is set, ReadBufferSize also limits the size of response headers.
+	// The buffer grows for larger response headers, up to MaxResponseHeaderBytes. If MaxResponseHeaderBytes is not set,
+	// ReadBufferSize is also the limit for response headers.
 	ReadBufferSize int
 
 	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
-	// value means ReadBufferSize. If the status line and headers are larger, the call fails with an *ErrSmallBuffer.
+	// value means ReadBufferSize, or 4096 if ReadBufferSize is not set either, as in fasthttp. If the status line and
+	// headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
@@ -135,7 +165,8 @@ type Client struct {
 	MaxResponseBodySize int
 
 	// StreamResponseBody makes calls return as soon as the response headers have arrived. With StreamResponseBody, the
-	// response body is a stream, which you must close. See [HostClient.StreamResponseBody].
+	// response body is a stream; see [Response.BodyStream]. The connection stays in use until the stream is read to its
+	// end or closed with CloseBodyStream. [Response.StreamBody] does the same for a single call.
 	StreamResponseBody bool
 
 	// OnInterim is called with each interim response (1xx), such as 103 (Early Hints), but not with 101. resp is valid
@@ -144,20 +175,23 @@ type Client struct {
 
 	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The limit
 	// includes the first attempt. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1,
-	// no request is ever retried.
+	// no request is ever retried, regardless of all other settings.
 	MaxIdemponentCallAttempts int
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
-	// once, and only if a retry is safe. See [HostClient.RetryIfErr].
+	// once, and only if SafeToRetry returns true. Such a retry also requires that a reused connection was closed before
+	// the response began.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIf decides whether a failed request is sent again. The function does not get the error.
 	//
-	// Deprecated: use RetryIfErr.
+	// Deprecated: use RetryIfErr, which takes precedence.
 	RetryIf RetryIfFunc
 
 	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function gets the
-	// server's address. New code should use RetryIfErr.
+	// server's address. RetryIfErrUpstream takes precedence over RetryIfErr.
+	//
+	// Deprecated: use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
@@ -185,13 +219,15 @@ type Client struct {
 	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes iterators over response headers yield names as they were received. See
-	// [HostClient.DisableHeaderNamesNormalizing].
+	// DisableHeaderNamesNormalizing makes iterators over response headers, such as ResponseHeader.All, yield names as
+	// they were received. DisableHeaderNamesNormalizing does not affect requests; see
+	// [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
-	// WriteBufferSize has no effect on calls.
+	// WriteBufferSize is the size of the buffer that [HostClient.AcquireWriter] returns, in bytes. WriteBufferSize has no
+	// effect on calls.
 	//
-	// Deprecated: see [HostClient.WriteBufferSize].
+	// Deprecated: requests are assembled in a buffer that grows to their size.
 	WriteBufferSize int
 
 	// ConfigureClient is called with each new HostClient before its first use. The function may change the HostClient's
@@ -326,28 +362,13 @@ func (c *Client) addHost(host string, isTLS bool) (hc *HostClient, isNew bool, e
 }
 
 func (c *Client) newHost(host string, isTLS bool) *HostClient {
-	return &HostClient{
-		Addr: AddMissingPort(strings.TrimSuffix(host, ":"), isTLS), IsTLS: isTLS, TLSConfig: c.TLSConfig,
-		Name: c.Name, NoDefaultUserAgentHeader: c.NoDefaultUserAgentHeader,
-		DialContext: c.DialContext, DialTimeout: c.DialTimeout, Dial: c.Dial, DialDualStack: c.DialDualStack,
-		Proxy: c.Proxy, Protocols: c.Protocols, HTTP2: c.HTTP2,
-		MaxConns: c.MaxConnsPerHost, MaxIdleConns: c.MaxIdleConnsPerHost,
-		MaxIdleConnDuration: c.MaxIdleConnDuration, MaxConnDuration: c.MaxConnDuration,
-		MaxConnWaitTimeout: c.MaxConnWaitTimeout, ConnPoolStrategy: c.ConnPoolStrategy,
-		ReadTimeout: c.ReadTimeout, WriteTimeout: c.WriteTimeout,
-		TLSHandshakeTimeout: c.TLSHandshakeTimeout, ExpectContinueTimeout: c.ExpectContinueTimeout,
-		ReadBufferSize: c.ReadBufferSize, WriteBufferSize: c.WriteBufferSize,
-		MaxResponseHeaderBytes: c.MaxResponseHeaderBytes, MaxResponseBodySize: c.MaxResponseBodySize,
-		StreamResponseBody: c.StreamResponseBody, OnInterim: c.OnInterim,
-		MaxIdemponentCallAttempts: c.MaxIdemponentCallAttempts,
-		RetryIf:                   c.RetryIf, RetryIfErr: c.RetryIfErr, RetryIfErrUpstream: c.RetryIfErrUpstream,
-		DetailedErrors:                c.DetailedErrors,
-		Transport:                     c.Transport,
-		DisablePathNormalizing:        c.DisablePathNormalizing,
-		DisableHeaderNamesNormalizing: c.DisableHeaderNamesNormalizing,
-		janitor:                       &c.janitor, tls: &c.tls,
+	hc := &HostClient{
+		Addr: AddMissingPort(strings.TrimSuffix(host, ":"), isTLS), IsTLS: isTLS,
+		janitor: &c.janitor, tls: &c.tls,
 		key: host,
 	}
+	clientOptions().copy(hc, c)
+	return hc
 }
 
 // forget drops the HostClient of p if nobody uses it, and reports whether it did.

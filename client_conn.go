@@ -12,6 +12,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/dial"
+	"github.com/gallop-http/gallop/internal/list"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
@@ -56,7 +57,7 @@ type ClientConn struct {
 
 	unproven bool // it may be stale, which nobody has looked for yet
 
-	prev, next *ClientConn // among the idle ones, see connList
+	place list.Node[ClientConn] // in connPool.idle
 
 	set      *clientSettings // of the present call, as is all that follows
 	ctx      context.Context

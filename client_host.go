@@ -152,8 +152,8 @@ type HostClient struct {
 	// ReadBufferSize is also the limit for response headers.
 	ReadBufferSize int
 
-	// WriteBufferSize is the size of the buffer that AcquireWriter returns, in bytes. WriteBufferSize has no effect
-	// on calls.
+	// WriteBufferSize is the size of the buffer that [HostClient.AcquireWriter] returns, in bytes. WriteBufferSize has no
+	// effect on calls.
 	//
 	// Deprecated: requests are assembled in a buffer that grows to their size.
 	WriteBufferSize int
@@ -242,7 +242,7 @@ func (c *HostClient) init() error {
 		c.addrs, c.initErr = c.splitAddrs()
 		c.pool.host = c
 		c.pool.lock.p = &c.pool
-		c.pool.max = orDefault(c.MaxConns, DefaultMaxConnsPerHost)
+		c.pool.max = c.set.maxConns
 		if c.janitor == nil {
 			c.janitor = &janitor{}
 		}

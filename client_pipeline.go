@@ -48,14 +48,20 @@ type PipelineClient struct {
 	_ noCopy
 
 	// Addr is the address to connect to, as host:port. Addr can list several addresses, separated by commas. Each new
-	// connection uses the next address in the list. See [HostClient.Addr].
+	// connection uses the next address in the list. The port defaults to 80, or to 443 with IsTLS. For a unix socket,
+	// use "unix:" followed by the path; see TCPDialer.
 	Addr string
 
 	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
 	IsTLS bool
 
-	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
-	// use. See [HostClient.TLSConfig].
+	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
+	// is empty, the host in the address becomes the clone's ServerName. Do not change the configuration after its first
+	// use, because the client can resume earlier TLS sessions.
+	//
+	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
+	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
+	// call VerifyPeerCertificate for resumed sessions.
 	TLSConfig *tls.Config
 
 	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
@@ -65,31 +71,42 @@ type PipelineClient struct {
 	// sent.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. DialContext takes precedence over Dial. If DialContext and Dial are both nil, the
-	// client uses a TCPDialer that the whole process shares. See [HostClient.DialContext].
+	// DialContext opens connections. The function's network argument is always "tcp". DialContext takes precedence over
+	// Dial. If DialContext and Dial are both nil, the client uses a TCPDialer that the whole process shares.
+	//
+	// DialContext runs on its own goroutine. Calls share connections, so the context does not depend on a call. The
+	// context is done ten seconds after the client has begun to open the connection.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Dial opens connections. The function has no timeout argument. See [HostClient.Dial].
+	// Dial opens connections. The function has no timeout argument. If Dial takes longer than ten seconds, the client
+	// gives up and closes the connection that Dial returns later.
+	//
+	// With Dial, Addr can also be empty or the path of a socket. Dial gets Addr unchanged, without a default port. If
+	// IsTLS is set, Dial may return a connection that already uses TLS. The client recognizes a TLS connection by its
+	// method Handshake() error. A function that returns a TLS connection must verify the certificate itself.
 	Dial DialFunc
 
 	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
-	// value means ReadBufferSize, or 4096 if ReadBufferSize is not set either. If the status line and headers are
-	// larger, the call fails with an *ErrSmallBuffer.
+	// value means ReadBufferSize, or 4096 if ReadBufferSize is not set either, as in fasthttp. If the status line and
+	// headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
-	// MaxResponseBodySize is the maximum size of a response body, in bytes. Zero means DefaultMaxResponseBodySize. A
-	// negative value means no limit. If a body is larger, the call fails with ErrBodyTooLarge.
+	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
+	// DefaultMaxResponseBodySize. A negative value means no limit. If a body is larger, the call fails with
+	// ErrBodyTooLarge. A PipelineClient reads every response body into memory.
 	MaxResponseBodySize int
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
-	// Unless MaxResponseHeaderBytes is set, ReadBufferSize also limits the size of response headers.
+	// The buffer grows for larger response headers, up to MaxResponseHeaderBytes. If MaxResponseHeaderBytes is not set,
+	// ReadBufferSize is also the limit for response headers.
 	ReadBufferSize int
 
 	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes iterators over response headers yield names as they were received. See
-	// [HostClient.DisableHeaderNamesNormalizing].
+	// DisableHeaderNamesNormalizing makes iterators over response headers, such as ResponseHeader.All, yield names as
+	// they were received. DisableHeaderNamesNormalizing does not affect requests; see
+	// [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
 	// MaxConns limits the open connections. Zero or a negative value means one. A new connection is opened when every
@@ -126,9 +143,10 @@ type PipelineClient struct {
 	// on.
 	PipelineNonIdempotent bool
 
-	// DetailedErrors makes every error name the method, the URL and the phase of the call. See
-	// [HostClient.DetailedErrors]. When a connection closes, the first waiting call returns a *ClosedError. Without
-	// DetailedErrors, the first waiting call returns io.EOF, as in fasthttp.
+	// DetailedErrors makes every error name the method, the URL and the phase of the call. Most errors are of type
+	// *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. When a connection closes, the first
+	// waiting call returns a *ClosedError. Without DetailedErrors, errors that fasthttp programs compare with ==, such as
+	// ErrTimeout, are returned unwrapped, and the first waiting call returns io.EOF instead of a *ClosedError.
 	DetailedErrors bool
 
 	// Trace contains functions that the client calls for events on its connections. Calls share connections, so
@@ -144,10 +162,8 @@ type PipelineClient struct {
 	// Deprecated: failed calls return their errors.
 	Logger Logger
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. Without DialDualStack, the default dialer uses IPv4
-	// only, as in fasthttp. DialDualStack has no effect on DialContext and Dial.
-	//
-	// Deprecated: set DialContext to the DialContext method of a TCPDialer, which uses both IPv4 and IPv6.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. Without DialDualStack, the default dialer uses IPv4 only,
+	// as in fasthttp, and refuses IPv6 addresses. DialDualStack has no effect on DialContext and Dial.
 	DialDualStack bool
 
 	once    sync.Once
@@ -168,14 +184,8 @@ const defaultPipelineWrite = 64 << 10
 func (c *PipelineClient) init() error {
 	c.once.Do(func() {
 		host := &c.host
-		host.Addr, host.IsTLS, host.TLSConfig = c.Addr, c.IsTLS, c.TLSConfig
-		host.Name, host.NoDefaultUserAgentHeader = c.Name, c.NoDefaultUserAgentHeader
-		host.DialContext, host.Dial, host.DialDualStack = c.DialContext, c.Dial, c.DialDualStack
-		host.MaxResponseHeaderBytes, host.MaxResponseBodySize = c.MaxResponseHeaderBytes, c.MaxResponseBodySize
-		host.ReadBufferSize, host.DisablePathNormalizing = c.ReadBufferSize, c.DisablePathNormalizing
-		host.DisableHeaderNamesNormalizing = c.DisableHeaderNamesNormalizing
-		host.MaxIdleConnDuration, host.trace = c.MaxIdleConnDuration, c.Trace
-		host.DetailedErrors = c.DetailedErrors
+		pipelineOptions().copy(host, c)
+		host.trace = c.Trace
 		c.initErr = host.init()
 		c.window = c.perConn()
 		c.slots = make(chan struct{}, c.maxConns()*c.perConn())

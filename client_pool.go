@@ -1,10 +1,11 @@
 package gallop
 
 import (
-	"container/list"
 	"context"
 	"sync"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/list"
 )
 
 // connPool is the connections to one host: those that are idle, how many there are in
@@ -13,10 +14,10 @@ type connPool struct {
 	host *HostClient
 
 	mu      sync.Mutex
-	open    int       // idle, in use, or being dialed: what MaxConns limits
-	max     int       // of open
-	idle    connList  // the longest idle one first
-	dials   list.List // of *dialing: calls that wait for a dial, which are older than those that wait for a place
+	open    int                   // idle, in use, or being dialed: what MaxConns limits
+	max     int                   // of open
+	idle    list.List[ClientConn] // the longest idle one first
+	dials   list.List[dialing]    // calls that wait for a dial, which are older than those that wait for a place
 	waiters waiterList
 	lock    waiterLock
 	expiry  moment // when waits are looked at; 0 if nobody does
@@ -38,7 +39,7 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTra
 	}()
 	for trace.getConn(p.host.Addr); ; {
 		p.mu.Lock()
-		if p.idle.n > 0 && !p.host.set.strategy.isKnown() { // only then, as in fasthttp
+		if p.idle.Len() > 0 && !p.host.set.strategy.isKnown() { // only then, as in fasthttp
 			p.mu.Unlock()
 			return nil, ErrConnPoolStrategyNotImpl
 		}
@@ -78,7 +79,7 @@ func (p *connPool) make(ctx context.Context, deadline time.Time, old *ClientConn
 		}
 		old = cc
 		p.mu.Lock()
-		if !fresh && p.idle.n > 0 { // since this call was given a place
+		if !fresh && p.idle.Len() > 0 { // since this call was given a place
 			cc = p.takeIdle(false)
 			p.leaveLocked()
 			p.mu.Unlock()
@@ -106,9 +107,9 @@ func (p *connPool) takeIdle(fresh bool) *ClientConn {
 	case fresh && p.open < p.max:
 		return nil
 	case fresh, p.host.set.strategy == FIFO:
-		return p.idle.popFirst()
+		return p.idle.PopFirst()
 	}
-	return p.idle.popLast()
+	return p.idle.PopLast()
 }
 
 // tooOld reports whether cc has been there for as long as connections may. That one
@@ -137,10 +138,10 @@ func (p *connPool) put(cc *ClientConn) {
 		p.mu.Unlock()
 		return
 	}
-	p.idle.push(cc)
+	p.idle.Push(&cc.place, cc)
 	var surplus *ClientConn
-	if p.idle.n > set.maxIdle {
-		surplus = p.idle.popFirst()
+	if p.idle.Len() > set.maxIdle {
+		surplus = p.idle.PopFirst()
 	}
 	watch := !p.watched
 	p.watched = true
@@ -186,12 +187,12 @@ func (p *connPool) setMax(n int) {
 func (p *connPool) closeIdle(since moment) {
 	for {
 		p.mu.Lock()
-		cc := p.idle.first
+		cc := p.idle.First()
 		if cc == nil || cc.idleAt > since {
 			p.mu.Unlock()
 			return
 		}
-		p.idle.remove(cc)
+		p.idle.Remove(&cc.place)
 		p.mu.Unlock()
 		p.discard(cc)
 	}
@@ -201,49 +202,7 @@ func (p *connPool) closeIdle(since moment) {
 func (p *connPool) counts() (open, idle int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.open, p.idle.n
-}
-
-// connList is a list of idle connections, linked through themselves.
-type connList struct {
-	first, last *ClientConn
-	n           int
-}
-
-func (l *connList) push(cc *ClientConn) {
-	cc.prev, cc.next = l.last, nil
-	if l.last != nil {
-		l.last.next = cc
-	} else {
-		l.first = cc
-	}
-	l.last = cc
-	l.n++
-}
-
-func (l *connList) remove(cc *ClientConn) {
-	if cc.prev != nil {
-		cc.prev.next = cc.next
-	} else {
-		l.first = cc.next
-	}
-	if cc.next != nil {
-		cc.next.prev = cc.prev
-	} else {
-		l.last = cc.prev
-	}
-	cc.prev, cc.next = nil, nil
-	l.n--
-}
-
-func (l *connList) popFirst() *ClientConn { return l.pop(l.first) }
-func (l *connList) popLast() *ClientConn  { return l.pop(l.last) }
-
-func (l *connList) pop(cc *ClientConn) *ClientConn {
-	if cc != nil {
-		l.remove(cc)
-	}
-	return cc
+	return p.open, p.idle.Len()
 }
 
 // stale reports whether the connection, which is idle, must not be used. It does not wait.
@@ -260,4 +219,109 @@ func (cc *ClientConn) hasSecret() bool {
 	var one [1]byte
 	n, err := cc.nc.Read(one[:])
 	return n > 0 || !timedOut(err)
+}
+
+// janitor closes connections that have been idle for too long, of all hosts of a
+// Client or of one HostClient. It is a timer that runs while there is something to
+// look after, and no goroutine.
+type janitor struct {
+	mu    sync.Mutex
+	pools map[*connPool]struct{}
+	timer *time.Timer
+	due   time.Time // when it comes by, the zero time for never
+
+	// forget reports whether the host, which has no idle connections, needs no looking
+	// after. nil is always.
+	forget func(*connPool) bool
+}
+
+// watch makes the janitor come by at p until that has no idle connections, and the host, if it is one
+// of a Client, is forgotten.
+func (j *janitor) watch(p *connPool) {
+	if p.host.set.maxIdleTime == 0 && j.forget == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.pools == nil {
+		j.pools = make(map[*connPool]struct{})
+	}
+	j.pools[p] = struct{}{}
+	j.comeBy(time.Now().Add(p.sweepTime()))
+}
+
+// sweepTime is how soon the janitor comes by again where nothing is known to expire before.
+func (p *connPool) sweepTime() time.Duration {
+	return orDefault(p.host.set.maxIdleTime, DefaultMaxIdleConnDuration)
+}
+
+// comeBy makes the janitor come at the given time, or before.
+func (j *janitor) comeBy(at time.Time) {
+	if !j.due.IsZero() && !at.Before(j.due) {
+		return
+	}
+	j.due = at
+	wait := time.Until(at)
+	if j.timer == nil {
+		j.timer = time.AfterFunc(wait, j.sweep)
+	} else {
+		j.timer.Reset(wait)
+	}
+}
+
+// sweep closes what has expired.
+func (j *janitor) sweep() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.due = time.Time{}
+	now := momentNow()
+	for p := range j.pools {
+		next, ok := p.sweep(now)
+		if !ok && j.forget != nil && !j.forget(p) {
+			p.mu.Lock()
+			p.watched = true
+			p.mu.Unlock()
+			next, ok = p.sweepTime(), true
+		}
+		if ok {
+			j.comeBy(time.Now().Add(next))
+		} else {
+			delete(j.pools, p)
+		}
+	}
+}
+
+// sweep closes the connections that have expired and returns how soon the next one will.
+// If none is idle then ok is false, and p is not watched any more.
+func (p *connPool) sweep(now moment) (next time.Duration, ok bool) {
+	idleTime := p.host.set.maxIdleTime
+	if idleTime > 0 {
+		p.closeIdle(now - moment(idleTime))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if cc := p.idle.First(); cc != nil {
+		if idleTime == 0 {
+			return p.sweepTime(), true
+		}
+		return idleTime - time.Duration(now-cc.idleAt), true
+	}
+	p.watched = false
+	return 0, false
+}
+
+// moment is a point in time by the monotonic clock, for which asking the time costs half
+// as much. The zero moment is never.
+type moment time.Duration
+
+var clientEpoch = time.Now()
+
+func momentNow() moment { return moment(time.Since(clientEpoch)) }
+
+// time returns m by the wall clock.
+func (m moment) time() time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(-time.Duration(momentNow() - m))
 }

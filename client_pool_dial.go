@@ -1,13 +1,13 @@
 package gallop
 
 import (
-	"container/list"
 	"context"
 	"net"
 	"runtime"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/callback"
+	"github.com/gallop-http/gallop/internal/list"
 )
 
 // A call that needs a new connection does not dial itself: another goroutine does. So the call ends on time
@@ -15,8 +15,8 @@ import (
 
 // dialing is a call that waits for a dial.
 type dialing struct {
-	over  chan struct{} // closed when the wait has ended, and the fields below are set
-	place *list.Element // in connPool.dials; nil if the call takes no other connection
+	over  chan struct{}      // closed when the wait has ended, and the fields below are set
+	place list.Node[dialing] // in connPool.dials, unless the call takes no other connection
 
 	// Guarded by the lock of the pool until over is closed:
 	isOver  bool
@@ -31,7 +31,7 @@ type dialing struct {
 func (p *connPool) startDial(ctx context.Context, deadline time.Time, fresh bool) (*dialing, context.CancelFunc) {
 	d := &dialing{over: make(chan struct{})}
 	if !fresh && !p.host.dialsSimply() {
-		d.place = p.dials.PushBack(d)
+		p.dials.Push(&d.place, d)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	told := false
@@ -74,9 +74,7 @@ func (p *connPool) endDial(d *dialing, cc *ClientConn, err, failure error) bool 
 	if d.isOver {
 		return false
 	}
-	if d.place != nil {
-		p.dials.Remove(d.place)
-	}
+	p.dials.Remove(&d.place)
 	d.isOver, d.cc, d.err, d.failure = true, cc, err, failure
 	close(d.over)
 	return true
@@ -84,8 +82,8 @@ func (p *connPool) endDial(d *dialing, cc *ClientConn, err, failure error) bool 
 
 // giveDialing gives cc to the first call that waits for a dial, and reports whether there is one. p is locked.
 func (p *connPool) giveDialing(cc *ClientConn) bool {
-	first := p.dials.Front()
-	return first != nil && p.endDial(first.Value.(*dialing), cc, nil, nil)
+	first := p.dials.First()
+	return first != nil && p.endDial(first, cc, nil, nil)
 }
 
 // awaitDial returns the connection that d is given. It does not wait longer than ctx and the deadline allow.

@@ -41,6 +41,16 @@ func (h *hops) follow(req *Request, resp *Response, rules redirectRules) error {
 	return doRedirects(context.Background(), req, resp, rules, h.do)
 }
 
+// uriOf returns the URI of s, which has to be one.
+func uriOf(t testing.TB, s string) *URI {
+	t.Helper()
+	u := new(URI)
+	if err := u.Parse(nil, []byte(s)); err != nil {
+		t.Fatalf("%q: %v", s, err)
+	}
+	return u
+}
+
 // Where a Location leads from http://user:pass@a.test:8080/x/y?q#f.
 func TestRedirectTarget(t *testing.T) {
 	for _, tc := range []struct {
@@ -81,7 +91,7 @@ func TestRedirectTarget(t *testing.T) {
 			var h ResponseHeader
 			var next URI
 			h.Set(HeaderLocation, tc.location)
-			err := redirectTarget(&next, jarURI(t, "http://user:pass@a.test:8080/x/y?q#f"), &h, false)
+			err := redirectTarget(&next, uriOf(t, "http://user:pass@a.test:8080/x/y?q#f"), &h, false)
 			if !errors.Is(err, tc.err) {
 				t.Fatalf("error %v, want %v", err, tc.err)
 			}
@@ -116,7 +126,7 @@ func TestRedirectVerbatim(t *testing.T) {
 		var h ResponseHeader
 		var next URI
 		h.Set(HeaderLocation, location)
-		if err := redirectTarget(&next, jarURI(t, "http://a.test/x/y"), &h, true); err != nil || next.String() != want {
+		if err := redirectTarget(&next, uriOf(t, "http://a.test/x/y"), &h, true); err != nil || next.String() != want {
 			t.Errorf("%q leads to %q (%v), want %q", location, next.String(), err, want)
 		}
 	}

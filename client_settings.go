@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"math"
+	"reflect"
+	"sync"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/http1"
@@ -53,7 +55,7 @@ type clientSettings struct {
 	stream                    bool
 	names                     headerFlags // of received headers: namesAsGiven or none
 
-	maxIdle                  int
+	maxConns, maxIdle        int
 	maxIdleTime, maxConnTime time.Duration // 0: none
 	connWait                 time.Duration // 0: not at all, negative: as long as the call may take
 	strategy                 ConnPoolStrategyType
@@ -65,6 +67,55 @@ type clientSettings struct {
 	onInterim func(*Response)
 }
 
+// A Client and a PipelineClient have most of the fields of a HostClient. options copies the fields to the HostClient that
+// makes the connections, and resolve fills in the defaults. Fields are paired by their names, so a new field is copied
+// without further code.
+
+var (
+	clientOptions = optionsOf[Client](map[string]string{
+		"MaxConnsPerHost":     "MaxConns",
+		"MaxIdleConnsPerHost": "MaxIdleConns",
+	})
+
+	// A PipelineClient has limits of its own for a connection that many calls share.
+	pipelineOptions = optionsOf[PipelineClient](map[string]string{
+		"MaxConns": "", "ReadTimeout": "", "WriteTimeout": "", "WriteBufferSize": "",
+	})
+)
+
+// options are the options that a HostClient takes from a client of type T.
+type options[T any] []optionPair
+
+// optionPair has the index of a field of T, and the index of the field of HostClient that gets its value.
+type optionPair struct{ from, to int }
+
+// optionsOf returns a function that pairs the exported fields of T with those of HostClient. The keys of renamed are
+// the fields that HostClient names differently. If the name is "", no field of HostClient gets the value.
+func optionsOf[T any](renamed map[string]string) func() options[T] {
+	return sync.OnceValue(func() (pairs options[T]) {
+		client, host := reflect.TypeFor[T](), reflect.TypeFor[HostClient]()
+		for i := range client.NumField() {
+			name := client.Field(i).Name
+			if other, ok := renamed[name]; ok {
+				name = other
+			}
+			if field, ok := host.FieldByName(name); ok && field.IsExported() {
+				pairs = append(pairs, optionPair{i, field.Index[0]})
+			}
+		}
+		return pairs
+	})
+}
+
+// copy copies the options of from to a HostClient.
+func (o options[T]) copy(to *HostClient, from *T) {
+	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
+	for _, pair := range o {
+		target.Field(pair.to).Set(source.Field(pair.from))
+	}
+}
+
+// resolve returns the settings of c, with the defaults filled in.
 func (c *HostClient) resolve() *clientSettings {
 	maxHead := min(orDefault(c.MaxResponseHeaderBytes, orDefault(c.ReadBufferSize, defaultClientBuffer)), math.MaxInt32)
 	s := &clientSettings{
@@ -77,6 +128,7 @@ func (c *HostClient) resolve() *clientSettings {
 		handshake:    orNone(c.TLSHandshakeTimeout, maxClientHandshake),
 		continueWait: orNone(c.ExpectContinueTimeout, maxContinueWait),
 		stream:       c.StreamResponseBody,
+		maxConns:     orDefault(c.MaxConns, DefaultMaxConnsPerHost),
 		maxIdle:      orNone(c.MaxIdleConns, math.MaxInt), // MaxConns, which may change
 		maxIdleTime:  orNone(c.MaxIdleConnDuration, DefaultMaxIdleConnDuration),
 		maxConnTime:  max(c.MaxConnDuration, 0),

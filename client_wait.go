@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/list"
 )
 
 // maxWaiters is how many calls may wait for a connection to one host.
@@ -23,14 +25,13 @@ const waitGrain = time.Millisecond
 // Calls wait on condition variables. The next waiter can reuse a condition variable even in another bubble of
 // testing/synctest, unlike a channel or a timer.
 type waiter struct {
-	over       sync.Cond   // its lock is a waiterLock
-	isOver     atomic.Bool // cc and err are there
-	cc         *ClientConn
-	err        error
-	until      moment // when it gives up,
-	late       error  // with this error
-	prev, next *waiter
-	queued     bool
+	over   sync.Cond   // its lock is a waiterLock
+	isOver atomic.Bool // cc and err are there
+	cc     *ClientConn
+	err    error
+	until  moment            // when it gives up,
+	late   error             // with this error
+	place  list.Node[waiter] // in connPool.waiters
 }
 
 var waiterObjects = sync.Pool{New: func() any { return new(waiter) }}
@@ -50,45 +51,15 @@ func (w *waiter) end(cc *ClientConn, err error) {
 }
 
 // waiterList is a queue of waiters, first come first served.
-type waiterList struct {
-	first, last *waiter
-	n           int
-}
-
-func (l *waiterList) push(w *waiter) {
-	w.prev, w.next, w.queued = l.last, nil, true
-	if l.last != nil {
-		l.last.next = w
-	} else {
-		l.first = w
-	}
-	l.last = w
-	l.n++
-}
-
-func (l *waiterList) remove(w *waiter) {
-	if w.prev != nil {
-		w.prev.next = w.next
-	} else {
-		l.first = w.next
-	}
-	if w.next != nil {
-		w.next.prev = w.prev
-	} else {
-		l.last = w.prev
-	}
-	w.prev, w.next, w.queued = nil, nil, false
-	l.n--
-}
+type waiterList struct{ list.List[waiter] }
 
 // give ends the wait of the first waiter with cc, or with a place if cc is nil. It reports whether there was a
 // waiter.
 func (l *waiterList) give(cc *ClientConn) bool {
-	w := l.first
+	w := l.PopFirst()
 	if w == nil {
 		return false
 	}
-	l.remove(w)
 	w.end(cc, nil)
 	return true
 }
@@ -98,13 +69,13 @@ func (l *waiterList) give(cc *ClientConn) bool {
 func (p *connPool) await(ctx context.Context, deadline time.Time) (*ClientConn, error) {
 	limit, late := p.waitLimit(deadline)
 	limit = min(limit, maxConnWait)
-	if limit <= 0 || p.waiters.n >= maxWaiters {
+	if limit <= 0 || p.waiters.Len() >= maxWaiters {
 		p.mu.Unlock()
 		return nil, late
 	}
 	w := waiterObjects.Get().(*waiter)
 	w.over.L, w.until, w.late = &p.lock, momentNow()+moment(limit), late
-	p.waiters.push(w)
+	p.waiters.Push(&w.place, w)
 	p.expireBy(w.until, limit)
 	reusable := true
 	if ctx.Done() == nil {
@@ -156,8 +127,7 @@ func (p *connPool) waitLimit(deadline time.Time) (time.Duration, error) {
 func (p *connPool) giveUp(w *waiter, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.queued {
-		p.waiters.remove(w)
+	if p.waiters.Remove(&w.place) {
 		w.end(nil, err)
 	}
 }
@@ -177,10 +147,10 @@ func (p *connPool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now, next := momentNow(), moment(0)
-	for w := p.waiters.first; w != nil; {
-		following := w.next
+	for w := p.waiters.First(); w != nil; {
+		following := w.place.Next()
 		if w.until <= now {
-			p.waiters.remove(w)
+			p.waiters.Remove(&w.place)
 			w.end(nil, w.late)
 		} else if next == 0 || w.until < next {
 			next = w.until

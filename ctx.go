@@ -311,7 +311,7 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 		return errInterimStatus
 	}
 	c := ctx.conn
-	if c == nil || c.old {
+	if c == nil || c.http10 {
 		return nil
 	}
 	s := &ctx.stream
@@ -324,10 +324,10 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 		return err
 	}
 	if status == StatusContinue {
-		if !c.wantsGo {
+		if !c.awaits100 {
 			return nil
 		}
-		c.wantsGo = false
+		c.awaits100 = false
 	}
 	c.limitWriting()
 	o := &c.output

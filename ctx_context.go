@@ -358,13 +358,13 @@ func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 }
 
 // resetDeadlines puts the server's own settings in force again.
-func (c *serverConn) resetDeadlines() {
+func (c *connection) resetDeadlines() {
 	if c.input.byHand.Load() != nil || c.output.byHand.Load() != nil {
 		c.clearDeadlines()
 	}
 }
 
-func (c *serverConn) clearDeadlines() {
+func (c *connection) clearDeadlines() {
 	if c.input.byHand.Load() != nil {
 		c.input.byHand.Store(nil)
 		c.input.deadline = time.Time{}

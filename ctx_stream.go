@@ -95,7 +95,7 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 		return nil, context.DeadlineExceeded
 	case ctx.conn == nil:
 		return nil, errNotServed
-	case ctx.conn.taken:
+	case ctx.conn.hijacked:
 		return nil, errTaken
 	}
 	return ctx.conn, nil
@@ -120,8 +120,8 @@ const streamGather = 4 << 10
 // begin writes the head. s is locked.
 func (s *ResponseStream) begin(c *serverConn) {
 	c.shared = true
-	if c.wantsGo { // it may, or may not, send the body
-		c.wantsGo, c.close = false, true
+	if c.awaits100 { // it may, or may not, send the body
+		c.awaits100, c.close = false, true
 	}
 	c.limitWriting()
 	c.decideClose()
@@ -156,7 +156,7 @@ func (c *serverConn) streamedLength(none bool) int64 {
 		return length
 	case none && c.method != message.HeadMethod:
 		return lengthNone
-	case !c.old && resp.Header.head.Body != message.UntilClose && resp.Header.sentMinor() > 0:
+	case !c.http10 && resp.Header.head.Body != message.UntilClose && resp.Header.sentMinor() > 0:
 		return lengthChunked
 	case none:
 		return lengthNone

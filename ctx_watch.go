@@ -12,7 +12,7 @@ import (
 
 // watch begins to watch the connection, if somebody wants to know and if what comes
 // next on it is not part of this request. l is locked.
-func (c *serverConn) watch(l *lifetime) {
+func (c *connection) watch(l *lifetime) {
 	if l.done == nil && l.gone == nil || l.watcher != nil || !l.canWatch || l.err != nil {
 		return
 	}
@@ -34,7 +34,7 @@ func (c *serverConn) watch(l *lifetime) {
 }
 
 // watchInput reads the first byte of the next request, and ends this one if the client goes away instead.
-func (c *serverConn) watchInput(l *lifetime) {
+func (c *connection) watchInput(l *lifetime) {
 	var b [1]byte
 	n, err := c.nc.Read(b[:])
 	switch {
@@ -50,10 +50,10 @@ func (c *serverConn) watchInput(l *lifetime) {
 }
 
 // endsWithInput reports whether a client that sends no more is taken to have gone away.
-func (c *serverConn) endsWithInput() bool { return !c.srv.AllowHalfClose && (!c.lent || c.onSocket()) }
+func (c *connection) endsWithInput() bool { return !c.srv.AllowHalfClose && (!c.lent || c.onSocket()) }
 
 // onSocket reports whether the connection is a socket, or TLS over one.
-func (c *serverConn) onSocket() bool { return c.loop.conn != nil || socketBelow(c.nc) != nil }
+func (c *connection) onSocket() bool { return c.loop.conn != nil || socketBelow(c.nc) != nil }
 
 // socketBelow returns the socket that c is, or that TLS goes over; nil if there is none.
 func socketBelow(c net.Conn) syscall.Conn {
@@ -65,14 +65,14 @@ func socketBelow(c net.Conn) syscall.Conn {
 }
 
 // writeFailed ends the present request, if there is one: its client gets no more of the response.
-func (c *serverConn) writeFailed() {
+func (c *exchange) writeFailed() {
 	if c.ctx != nil {
 		c.ctx.life.lost()
 	}
 }
 
 // bodyRead tells that the connection may be watched from now on.
-func (c *serverConn) bodyRead(ctx *RequestCtx) {
+func (c *connection) bodyRead(ctx *RequestCtx) {
 	l := &ctx.life
 	l.mu.Lock()
 	l.canWatch = true

@@ -74,7 +74,6 @@
 //	client_errors.go             what errors of calls say
 //	client_get.go                calls of one line
 //	client_host.go               a client for one host
-//	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
 //	client_pipeline.go           a client that pipelines
 //	client_pipeline_call.go      pipelined calls, also during outages
@@ -126,11 +125,11 @@
 //	server_turnaway.go           refusing connections beyond limits
 //	server_wait_other.go         waiting for input with buffers
 //	server_wait_unix.go          waiting for input without buffers
-//	testhook.go                  what tests reach
 //	testhook_linux.go            event loops of tests
 //	timeout.go                   handlers with a time limit
 //
-// Room 7, handlers, holds the handlers that come with the package: files and compression.
+// Room 7, handlers, holds the handlers that come with the package: files and compression. It also holds testhook.go,
+// which may use the client and the server.
 //
 //	compress_handler.go          a handler that compresses
 //	fs.go                        the file server and settings
@@ -138,6 +137,7 @@
 //	fs_content.go                serving any content
 //	fs_handler.go                from path to file
 //	fs_serve.go                  serving one file
+//	testhook.go                  what tests reach
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
 // but no other room may use it.
@@ -220,6 +220,6 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names that have no effect are marked Deprecated. The module compat/fasthttp lets a program keep its fasthttp imports
-// unchanged.
+// Names that have no effect are marked Deprecated. HTTP2Config and the fields named HTTP2 are not marked, because a later
+// version will use them. The module compat/fasthttp lets a program keep its fasthttp imports unchanged.
 package gallop

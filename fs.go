@@ -128,10 +128,14 @@ type FS struct {
 	// Deprecated: FS closes each file after the response.
 	CacheDuration time.Duration
 
-	// SkipCache has no effect, because FS closes each file after the response.
+	// SkipCache has no effect.
+	//
+	// Deprecated: FS closes each file after the response.
 	SkipCache bool
 
-	// CleanStop has no effect, because FS starts no background goroutine.
+	// CleanStop has no effect.
+	//
+	// Deprecated: FS starts no background goroutine.
 	CleanStop chan struct{}
 }
 

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -42,6 +43,7 @@ var layers = map[string]layer{
 	"internal/dial":      {ours: []string{"internal/ascii", "internal/callback", "internal/http1", "internal/message", "internal/poll", "internal/target"}, others: []string{"golang.org/x/net/http/httpproxy"}},
 	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target"}},
 	"internal/http1":     {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
+	"internal/list":      {},
 	"internal/mediatype": {},
 	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/pagetest":  {},
@@ -53,7 +55,7 @@ var layers = map[string]layer{
 	"listen":             {},
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/target",
-		"internal/coding", "internal/http1", "internal/message", "internal/multipart", "internal/poll", "internal/testhook", "memnet",
+		"internal/coding", "internal/http1", "internal/list", "internal/message", "internal/multipart", "internal/poll", "internal/testhook",
 	}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
@@ -71,10 +73,10 @@ var layers = map[string]layer{
 	"docs":                     {user: true},
 
 	"test/internal/servertest": {ours: []string{root, "internal/poll", "internal/testhook", "internal/wiretest", "memnet"}},
-	"test/client":              {user: true, ours: []string{"test/internal/servertest"}},
+	"test/client":              {user: true, ours: []string{"internal/callback", "internal/dial", "internal/target", "test/internal/servertest"}},
 	"test/fasthttp":            {user: true, ours: []string{"test/internal/servertest"}},
-	"test/handlers":            {user: true, ours: []string{"test/internal/servertest"}},
-	"test/messages":            {user: true, ours: []string{"internal/ascii"}},
+	"test/handlers":            {user: true, ours: []string{"internal/coding", "test/internal/servertest"}},
+	"test/messages":            {user: true, ours: []string{"internal/ascii", "internal/bufpool", "internal/coding", "internal/cookie", "internal/field", "internal/multipart", "test/internal/servertest"}},
 	"test/packages":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/readme":              {user: true},
 	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
@@ -125,7 +127,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// importsOf returns what the files of each package in the module tree import, tests included.
+// importsOf returns what the files of each package in the module tree import and need a permission for. Tests are
+// included, except those of the root and what every test may import.
 func importsOf(tree fs.FS) (imports map[string][]string, err error) {
 	imports = map[string][]string{}
 	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -149,6 +152,10 @@ func importsOf(tree fs.FS) (imports map[string][]string, err error) {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				return err
+			}
+			ours, _ := strings.CutPrefix(imported, module+"/")
+			if isTest(name) && (path.Dir(name) == root || slices.Contains(forTests, ours)) {
+				continue
 			}
 			imports[path.Dir(name)] = append(imports[path.Dir(name)], imported)
 		}
@@ -204,6 +211,24 @@ func TestUnusedPermissions(t *testing.T) {
 	}
 	if got := unusedPermissions(table, imports); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// An import that needs no permission does not count as a use of one.
+func TestImportsThatNeedAPermission(t *testing.T) {
+	file := func(imported string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("package p\nimport _ \"" + imported + "\"")}
+	}
+	imports, err := importsOf(fstest.MapFS{
+		"a.go":           file(module + "/internal/http1"),
+		"a_test.go":      file(module + "/web"),
+		"web/a.go":       file(module + "/memnet"),
+		"web/b_test.go":  file(module + "/negotiate"),
+		"rest/a_test.go": file(module + "/memnet"),
+	})
+	want := map[string][]string{root: {module + "/internal/http1"}, "web": {module + "/memnet", module + "/negotiate"}}
+	if err != nil || !maps.EqualFunc(imports, want, slices.Equal) {
+		t.Errorf("got %q, %v", imports, err)
 	}
 }
 

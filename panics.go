@@ -29,6 +29,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// isAbort reports whether a handler that panicked with v has only aborted its response. Nothing logs such a panic.
+func isAbort(v any) bool { return v == ErrAbortHandler }
+
 // shownPanic returns a panic that callback.Go caught as a *PanicError. It returns other errors unchanged.
 func shownPanic(err error) error {
 	if p, ok := err.(*callback.Panic); ok {

@@ -1,17 +1,13 @@
 package gallop
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"io"
-	"slices"
+	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/bufpool"
-	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // The zero value is a request, and Reset makes one.
@@ -38,59 +34,6 @@ func TestRequestReset(t *testing.T) {
 		if !is {
 			t.Errorf("Reset left the %s", name)
 		}
-	}
-}
-
-// A copy has everything but what belongs to one request alone, and shares no bytes.
-func TestRequestCopyTo(t *testing.T) {
-	var src, dst Request
-	src.SetRequestURI("http://a/b")
-	src.URI().SetPath("/c")
-	src.Header.SetMethod("POST")
-	src.Header.Set("X", "y")
-	src.Header.SetContentType("application/x-www-form-urlencoded")
-	src.SetBodyString("k=v")
-	src.PostArgs()
-	src.SetTimeout(time.Second)
-	src.UseHostHeader = true
-	src.SetUserValue("k", 1)
-	dst.SetBodyString("before")
-	src.CopyTo(&dst)
-	want := src.String()
-	src.Reset()
-	src.SetRequestURI("http://xxxxxx/")
-	src.SetBodyString("xxx")
-	if got := dst.String(); got != want {
-		t.Errorf("\n got %q\nwant %q", got, want)
-	}
-	if string(dst.PostArgs().Peek("k")) != "v" || dst.GetTimeOut() != time.Second || !dst.UseHostHeader || dst.UserValue("k") != nil {
-		t.Errorf("arguments %q, timeout %v, flag %v, user value %v", dst.PostArgs(), dst.GetTimeOut(), dst.UseHostHeader, dst.UserValue("k"))
-	}
-	dst.CopyTo(&dst)
-	if got := dst.String(); got != want {
-		t.Errorf("copied to itself: %q", got)
-	}
-
-	src.SetBodyRaw([]byte("raw"))
-	src.CopyTo(&dst)
-	src.SetBodyStream(strings.NewReader("abc"), 3)
-	if string(dst.Body()) != "raw" {
-		t.Errorf("raw body: %q", dst.Body())
-	}
-	src.CopyTo(&dst)
-	if string(dst.Body()) != "" || string(src.Body()) != "abc" {
-		t.Errorf("stream: copy %q, original %q", dst.Body(), src.Body())
-	}
-
-	src.SetBodyStream(wiretest.Failing("abc"), -1)
-	src.Body()
-	src.CopyTo(&dst)
-	if err := dst.BodyErr(); !errors.Is(err, wiretest.ErrTest) || dst.Write(bufio.NewWriter(io.Discard)) != err {
-		t.Errorf("the copy of a body that could not be read is an empty one: %v", err)
-	}
-	dst.SetBodyString("")
-	if src.SetBodyString("x"); src.BodyErr() != nil || dst.BodyErr() != nil {
-		t.Errorf("with another body: %v, %v", src.BodyErr(), dst.BodyErr())
 	}
 }
 
@@ -125,190 +68,275 @@ func TestRequestURI(t *testing.T) {
 	}
 }
 
-func TestRequestSetURI(t *testing.T) {
-	var req Request
-	req.SetRequestURIBytes([]byte("http://a/b"))
-	var u URI
-	u.Parse(nil, []byte("http://c/d"))
-	for _, tt := range []struct {
-		set  func()
-		want string
+func TestURIOfARequest(t *testing.T) {
+	for _, tc := range []struct {
+		name, method, target, host string
+		https                      bool
+		full, path                 string
 	}{
-		{func() {}, "http://a/b"},
-		{func() { req.SetURI(&u) }, "http://c/d"},
-		{func() { req.SetURI(nil) }, "http://a/b"},
-		{func() { req.SetHost("e:80") }, "http://e:80/b"},
-		{func() { req.SetHostBytes([]byte("f")) }, "http://f/b"},
-		{func() { req.Header.SetHost("g"); req.SetRequestURI("/h") }, "http://g/h"},
+		{"origin-form", "GET", "/a?b", "A.Test:80", false, "http://a.test:80/a?b", "/a"},
+		{"origin-form over TLS", "GET", "/a", "a.test", true, "https://a.test/a", "/a"},
+		{"not plain", "GET", "/a/%2e%2e/%62", "a.test", false, "http://a.test/%62", "/b"},
+		{"looks like an authority", "GET", "//evil.test/x", "a.test", false, "http://a.test//evil.test/x", "/evil.test/x"},
+		{"no Host, as HTTP/1.0 has it", "GET", "/a", "", false, "http:///a", "/a"},
+		{"absolute-form goes before Host", "GET", "HTTP://B.Test/a", "a.test", false, "http://b.test/a", "/a"},
+		{"absolute-form without path", "GET", "http://b.test?c", "a.test", false, "http://b.test/?c", "/"},
+		{"absolute-form over TLS", "GET", "http://b.test/", "a.test", true, "https://b.test/", "/"},
+		{"authority-form", "CONNECT", "b.test:443", "a.test", false, "http://b.test:443/", "/"},
+		{"asterisk-form", "OPTIONS", "*", "a.test", false, "http://a.test", "*"},
 	} {
-		if tt.set(); req.URI().String() != tt.want || string(req.Host()) != string(req.URI().Host()) {
-			t.Errorf("URI %s, host %s, want %s", req.URI(), req.Host(), tt.want)
-		}
-	}
-}
-
-func TestPostArgs(t *testing.T) {
-	for _, tt := range []struct{ contentType, want string }{
-		{"application/x-www-form-urlencoded", "a=b"},
-		{"Application/X-WWW-Form-URLencoded ; charset=utf-8", "a=b"},
-		{"application/x-www-form-urlencoded2", ""},
-		{"application/json", ""},
-		{"", ""},
-	} {
-		var req Request
-		req.Header.SetContentType(tt.contentType)
-		req.SetBodyStream(strings.NewReader("a=b"), 3)
-		if got := req.PostArgs().String(); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.contentType, got, tt.want)
-		}
-	}
-}
-
-type countCloser int
-
-func (c *countCloser) Close() error { *c++; return nil }
-
-func TestUserValues(t *testing.T) {
-	type key struct{}
-	var req Request
-	var closed countCloser
-	req.SetUserValue("a", 1)
-	req.SetUserValue([]byte("b"), 2)
-	req.SetUserValueBytes([]byte("c"), 3)
-	req.SetUserValue(key{}, &closed)
-	req.SetUserValue("absent", nil)
-	req.SetUserValueBytes([]byte("absent"), nil)
-	for _, k := range []any{"a", []byte("a")} {
-		if got := req.UserValue(k); got != 1 {
-			t.Errorf("UserValue(%v) = %v", k, got)
-		}
-	}
-	if req.UserValueBytes([]byte("b")) != 2 || req.UserValue("c") != 3 || req.UserValue(key{}) != &closed || req.UserValue(7) != nil ||
-		req.UserValueBytes([]byte("none")) != nil {
-		t.Error("a value is not where it was put")
-	}
-	var texts, all []any
-	req.VisitUserValues(func(k []byte, v any) { texts = append(texts, string(k), v) })
-	req.VisitUserValuesAll(func(k, v any) { all = append(all, k, v) })
-	if want := []any{"a", 1, "b", 2, "c", 3}; !slices.Equal(texts, want) || !slices.Equal(all, append(want, key{}, &closed)) {
-		t.Errorf("visited %v and %v", texts, all)
-	}
-	req.SetUserValue("a", 4)
-	req.SetUserValueBytes([]byte("c"), nil)
-	req.RemoveUserValue([]byte("b"))
-	req.RemoveUserValueBytes([]byte("none"))
-	if req.UserValue("a") != 4 || req.UserValue("b") != nil || req.UserValue("c") != nil || closed != 0 {
-		t.Error("values were not replaced or removed")
-	}
-	req.ResetUserValues()
-	req.Reset()
-	if req.UserValue("a") != nil || closed != 1 {
-		t.Errorf("after reset: %v, closed %d times", req.UserValue("a"), closed)
-	}
-}
-
-// A released request is not the one that is acquired next, and keeps no bytes of it.
-func TestReleaseRequestAndResponse(t *testing.T) {
-	req, resp := AcquireRequest(), AcquireResponse()
-	req.SetRequestURI("http://a/b")
-	req.SetBodyString("abc")
-	resp.SetBodyString("abc")
-	resp.SetStatusCode(404)
-	ReleaseRequest(req)
-	ReleaseResponse(resp)
-	req, resp = AcquireRequest(), AcquireResponse()
-	if len(req.Body()) != 0 || string(req.RequestURI()) != "/" || len(resp.Body()) != 0 || resp.StatusCode() != 200 {
-		t.Errorf("got %q, %q, %q, %d", req.Body(), req.RequestURI(), resp.Body(), resp.StatusCode())
-	}
-}
-
-// In race builds a view that was kept shows that it should not have been.
-func TestReleasePoisons(t *testing.T) {
-	if !bufpool.Poisons {
-		t.Skip("only race builds poison")
-	}
-	req, resp := AcquireRequest(), AcquireResponse()
-	req.SetBodyString("abc")
-	req.Header.Set("X", "abc")
-	resp.SetBodyString("abc")
-	resp.Header.Set("X", "abc")
-	views := [][]byte{req.Body(), req.Header.Peek("X"), resp.Body(), resp.Header.Peek("X")}
-	ReleaseRequest(req)
-	ReleaseResponse(resp)
-	for i, view := range views {
-		if view[0] != bufpool.Poison {
-			t.Errorf("view %d is %q", i, view)
-		}
-	}
-}
-
-func TestResponseReset(t *testing.T) {
-	var resp Response
-	resp.SetStatusCode(404)
-	resp.SetBodyString("abc")
-	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = true, true, true
-	var dst Response
-	resp.CopyTo(&dst)
-	resp.Reset()
-	if got := resp.String(); got != "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" || resp.SkipBody || resp.StreamBody || resp.ImmediateHeaderFlush {
-		t.Errorf("%q", got)
-	}
-	if dst.StatusCode() != 404 || string(dst.Body()) != "abc" || !dst.SkipBody {
-		t.Errorf("copy: %d %q %v", dst.StatusCode(), dst.Body(), dst.SkipBody)
-	}
-}
-
-// The head goes out before a stream has yielded anything if that was asked for.
-func TestImmediateHeaderFlush(t *testing.T) {
-	for _, immediate := range []bool{false, true} {
-		var out bytes.Buffer
-		var resp Response
-		resp.ImmediateHeaderFlush = immediate
-		resp.SetBodyStream(wiretest.ReaderFunc(func(p []byte) (int, error) {
-			if (out.Len() > 0) != immediate {
-				t.Errorf("immediate %v, but %q was sent", immediate, out.String())
-			}
-			return 0, wiretest.ErrTest
-		}), -1)
-		resp.Write(bufio.NewWriter(&out))
-	}
-}
-
-// A target that was checked while it was parsed is looked at again once it is another one.
-func TestURIOfAChangedTarget(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		change func(*RequestHeader)
-		want   string
-	}{
-		{"not at all", func(*RequestHeader) {}, "http://a/b?c"},
-		{"target", func(h *RequestHeader) { h.SetRequestURI("http://other/%64?e") }, "http://other/%64?e"},
-		{"method", func(h *RequestHeader) { h.SetMethod("CONNECT"); h.SetRequestURI("b:1") }, "http://b:1/"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var req Request
-			if err := req.Read(bufio.NewReader(strings.NewReader("GET /b?c HTTP/1.1\r\nHost: a\r\n\r\n"))); err != nil {
+		t.Run(tc.name, func(t *testing.T) {
+			parsed, err := target.Parse([]byte(tc.method), []byte(tc.target))
+			if err != nil {
 				t.Fatal(err)
 			}
-			tt.change(&req.Header)
-			if got := req.URI().String(); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
+			var u URI
+			u.Update("https://u:p@before.test/before?before#before")
+			u.QueryArgs().Set("before", "x")
+			u.setTarget(&parsed, []byte(tc.host), tc.https)
+			if u.String() != tc.full || string(u.Path()) != tc.path || u.isHTTPS() != tc.https {
+				t.Errorf("got %s, %s", u.String(), u.Path())
+			}
+			if _, query, _ := strings.Cut(tc.full, "?"); query != string(u.QueryString()) || u.QueryArgs().Has("before") {
+				t.Errorf("query: %q, %q", u.QueryString(), u.QueryArgs())
 			}
 		})
 	}
 }
 
-// A user value that is closed by Reset may look at its request.
-func TestResetClosesValuesFirst(t *testing.T) {
-	var req Request
-	req.SetRequestURI("/path")
-	seen := ""
-	req.SetUserValue("k", closeFunc(func() error { seen = string(req.RequestURI()); return nil }))
-	if req.Reset(); seen != "/path" {
-		t.Errorf("saw %q", seen)
+func TestURIDoesNotAllocate(t *testing.T) {
+	var u URI
+	host, get := []byte("A.Example"), []byte("GET")
+	uris := [][]byte{[]byte("/a/b?c=d&e=f+g"), []byte("/a/../%62/c%2Fd?%41=1#x"), []byte("http://u:p@[::1]:80/x")}
+	wire := []byte("/a/./b%20c?d=e&f")
+	for what, f := range map[string]func(){
+		"Parse": func() {
+			for _, uri := range uris {
+				if err := u.Parse(host, uri); err != nil {
+					t.Fatal(err)
+				}
+				u.Path()
+				u.QueryArgs()
+				u.FullURI()
+				u.RequestURI()
+			}
+		},
+		"a request's target": func() {
+			parsed, err := target.Parse(get, wire)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.setTarget(&parsed, host, false)
+			if len(u.Path()) == 0 || u.QueryArgs().Len() != 2 {
+				t.Fatal()
+			}
+		},
+		"setters": func() {
+			u.SetScheme("https")
+			u.SetHost("B.Example:1")
+			u.SetPath("/a b")
+			u.SetQueryString("c d")
+			u.SetHash("e")
+			u.FullURI()
+		},
+	} {
+		f()
+		if n := testing.AllocsPerRun(100, f); n != 0 {
+			t.Errorf("%s: %v allocations", what, n)
+		}
 	}
 }
 
-type closeFunc func() error
+func BenchmarkURIOfARequest(b *testing.B) {
+	var u URI
+	get, host, wire := []byte("GET"), []byte("example.com"), []byte("/articles/2026/some-title.html?page=2&sort=date")
+	for b.Loop() {
+		parsed, _ := target.Parse(get, wire)
+		u.setTarget(&parsed, host, false)
+		u.Path()
+	}
+}
 
-func (f closeFunc) Close() error { return f() }
+// notingConn answers every request and keeps the last one.
+type notingConn struct {
+	answeringConn
+	sent string
+}
+
+func (c *notingConn) Write(p []byte) (int, error) {
+	c.sent = string(p)
+	return c.answeringConn.Write(p)
+}
+
+func notingClient() (*HostClient, *notingConn) {
+	conn := &notingConn{}
+	return &HostClient{Addr: "a.test:80", Dial: func(string) (net.Conn, error) { return conn, nil }}, conn
+}
+
+// A request that is sent again and again is put together once, and yet every change of it
+// is sent, however it is made.
+func TestChangesBetweenTwoSendings(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(req *Request)
+		want   string // in what is sent afterwards
+	}{
+		{"nothing", func(*Request) {}, "GET /path?q=1 HTTP/1.1\r\nHost: a.test\r\nUser-Agent: gallop\r\nX-One: first\r\n\r\n"},
+		{"a field is set", func(req *Request) { req.Header.Set("X-One", "other") }, "\r\nX-One: other\r\n"},
+		{"a field is added", func(req *Request) { req.Header.Add("X-Two", "second") }, "\r\nX-Two: second\r\n"},
+		{"a field is removed", func(req *Request) { req.Header.Del("X-One") }, "gallop\r\n\r\n"},
+		{"a field is written to", func(req *Request) { copy(req.Header.Peek("X-One"), "FIRST") }, "\r\nX-One: FIRST\r\n"},
+		{"a field is named otherwise", func(req *Request) {
+			req.Header.DisableNormalizing()
+			req.Header.Del("X-One")
+			req.Header.Set("x-oNE", "first")
+		}, "\r\nx-oNE: first\r\n"},
+		{"the method", func(req *Request) { req.Header.SetMethod("PUT") }, "PUT /path?q=1 "},
+		{"the version", func(req *Request) { req.Header.SetProtocol("HTTP/1.0") }, "GET /path?q=1 HTTP/1.0\r\n"},
+		{"the target", func(req *Request) { req.SetRequestURI("http://b.test/other") }, "GET /other HTTP/1.1\r\nHost: b.test\r\n"},
+		{"the path", func(req *Request) { req.URI().SetPath("/other") }, "GET /other?q=1 "},
+		{"the query", func(req *Request) { req.URI().QueryArgs().Add("r", "2") }, "GET /path?q=1&r=2 "},
+		{"the host", func(req *Request) { req.SetHost("b.test") }, "\r\nHost: b.test\r\n"},
+		{"the host of the header", func(req *Request) {
+			req.UseHostHeader = true
+			req.Header.SetHost("b.test")
+		}, "\r\nHost: b.test\r\n"},
+		{"another URI", func(req *Request) {
+			var uri URI
+			_ = uri.Parse(nil, []byte("http://user:word@b.test/other"))
+			req.SetURI(&uri)
+		}, "\r\nAuthorization: Basic dXNlcjp3b3Jk\r\n"},
+		{"a body", func(req *Request) { req.SetBodyString("body") }, "\r\nContent-Length: 4\r\n\r\nbody"},
+		{"arguments", func(req *Request) { req.PostArgs().Add("a", "b") }, "\r\nContent-Length: 3\r\n\r\na=b"},
+		{"the end of the connection", func(req *Request) { req.SetConnectionClose() }, "\r\nConnection: close\r\n"},
+		{"no usual fields", func(req *Request) { req.Header.DisableSpecialHeader() }, "HTTP/1.1\r\nX-One: first\r\nHost: a.test\r\n\r\n"},
+		{"a reset", func(req *Request) {
+			req.Reset()
+			req.SetRequestURI("http://a.test/path?q=1")
+		}, "gallop\r\n\r\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, conn := notingClient()
+			var req Request
+			req.SetRequestURI("http://a.test/path?q=1")
+			req.Header.Set("X-One", "first")
+			for range 4 {
+				if err := c.Do(&req, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if req.sent == nil || !req.sent.valid {
+				t.Error("what was sent is not kept")
+			}
+			tt.change(&req)
+			for range 3 { // what is kept of it, too
+				conn.sent = ""
+				if err := c.Do(&req, nil); err != nil || !strings.Contains(conn.sent, tt.want) {
+					t.Fatalf("%v, sent %q, want %q in it", err, conn.sent, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// A request that is refused the first time is refused the next time as well.
+func TestBadTargetBetweenTwoSendings(t *testing.T) {
+	c, conn := notingClient()
+	var req Request
+	req.SetRequestURI("http://a.test/path")
+	for range 4 {
+		if err := c.Do(&req, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn.sent = ""
+	copy(req.Header.RequestURI(), "/p\r\nh")
+	if err := c.Do(&req, nil); strings.Contains(conn.sent, "/p\r\n") {
+		t.Errorf("%v, sent %q", err, conn.sent)
+	}
+	copy(req.Header.Host(), "a\r\nb:c")
+	if err := c.Do(&req, nil); strings.Contains(conn.sent, "b:c") {
+		t.Errorf("%v, sent %q", err, conn.sent)
+	}
+}
+
+// The host of the URI counts again as soon as UseHostHeader does not say otherwise.
+func TestSentWithoutUseHostHeaderAgain(t *testing.T) {
+	c, conn := notingClient()
+	var req Request
+	req.SetRequestURI("http://a.test/")
+	req.UseHostHeader = true
+	for i := range 5 {
+		if i == 1 { // the URI has been taken from the header
+			req.Header.SetHost("b.test")
+		}
+		if err := c.Do(&req, nil); err != nil || i > 0 && !strings.Contains(conn.sent, "\r\nHost: b.test\r\n") {
+			t.Fatalf("%v, sent %q", err, conn.sent)
+		}
+	}
+	req.UseHostHeader = false
+	if err := c.Do(&req, nil); err != nil || !strings.Contains(conn.sent, "\r\nHost: a.test\r\n") {
+		t.Errorf("%v, sent %q", err, conn.sent)
+	}
+}
+
+// Another client has other fields to add.
+func TestSentByTwoClients(t *testing.T) {
+	var req Request
+	req.SetRequestURI("http://a.test/")
+	for range 4 {
+		for _, name := range []string{"one", "two"} {
+			c, conn := notingClient()
+			c.Name = name
+			for range 3 {
+				if err := c.Do(&req, nil); err != nil || !strings.Contains(conn.sent, "User-Agent: "+name+"\r\n") {
+					t.Fatalf("%v, sent %q", err, conn.sent)
+				}
+			}
+		}
+	}
+}
+
+// A request that is changed each time costs nothing for what might have been kept, and one
+// that was large keeps nothing when it is reset.
+func TestSentIsNotKeptInVain(t *testing.T) {
+	c, _ := notingClient()
+	var req Request
+	req.SetRequestURI("http://a.test/")
+	for i := range 10 {
+		req.Header.Set("X-Number", strings.Repeat("x", i))
+		if err := c.Do(&req, nil); err != nil || req.sent.text != nil {
+			t.Fatalf("%v, kept %q", err, req.sent.text)
+		}
+	}
+	req.Header.Set("X-Large", strings.Repeat("x", 2*maxKeptBuffer))
+	for range 3 {
+		if err := c.Do(&req, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !req.sent.valid {
+		t.Error("a large head is not kept")
+	}
+	if req.Reset(); req.sent != nil {
+		t.Error("a large head is kept for ever")
+	}
+}
+
+// The last request on a connection that is too old says so, whatever was sent before.
+func TestSentOnAConnectionThatIsTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, conn := notingClient()
+		c.MaxConnDuration = time.Second
+		var req Request
+		req.SetRequestURI("http://a.test/")
+		for i := range 5 {
+			if i == 4 {
+				time.Sleep(2 * time.Second)
+			}
+			if err := c.Do(&req, nil); err != nil || strings.Contains(conn.sent, "\r\nConnection: close\r\n") != (i == 4) {
+				t.Fatalf("request %d: %v, sent %q", i, err, conn.sent)
+			}
+		}
+	})
+}

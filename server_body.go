@@ -71,7 +71,7 @@ func (c *serverConn) takeBody(announced int64) error {
 	if c.bodyTooLarge() {
 		return ErrBodyTooLarge
 	}
-	if stream || c.wantsGo {
+	if stream || c.awaits100 {
 		b.handle, c.shared = &bodyHandle{body: b, whole: c.maxBody}, true
 		b.whole = !stream // a handler that does not know of streams makes forms of it
 		req.body.source, req.body.size = b.handle, streamSize(announced)
@@ -304,8 +304,8 @@ func (b *requestBody) flushOutput() error {
 		return nil
 	}
 	defer s.mu.Unlock()
-	if c.wantsGo {
-		c.wantsGo = false
+	if c.awaits100 {
+		c.awaits100 = false
 		c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
 	}
 	if len(c.output.buf) > 0 {

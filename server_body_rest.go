@@ -18,7 +18,7 @@ import (
 // tooMuchToDrain reports whether it is certain that what is left of the body is
 // not going to be read: there is too much, or the client may or may not send it.
 func (b *requestBody) tooMuchToDrain() bool {
-	return b.c.wantsGo || b.err != nil || b.kind == message.Fixed && b.left > drainSize
+	return b.c.awaits100 || b.err != nil || b.kind == message.Fixed && b.left > drainSize
 }
 
 // drain reads what the handler has left of the body, within bounds, and reports
@@ -36,7 +36,7 @@ func (b *requestBody) drainRest() bool {
 
 // flushAside writes what there is to write while the client may do the same, and is not
 // going to read before.
-func (c *serverConn) flushAside() <-chan error {
+func (c *connection) flushAside() <-chan error {
 	flushed := make(chan error, 1)
 	if len(c.output.buf) == 0 || c.output.err != nil {
 		flushed <- c.output.err
@@ -89,7 +89,7 @@ func (c *serverConn) foresee() {
 }
 
 // echoesBody reports whether the body of the response is all of that of the request.
-func (c *serverConn) echoesBody() bool {
+func (c *exchange) echoesBody() bool {
 	body := &c.ctx.Response.body
 	h, ok := body.stream.(*bodyHandle)
 	return ok && h == c.body.handle && (body.size < 0 || c.body.announced >= 0 && int64(body.size) >= c.body.announced)

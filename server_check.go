@@ -64,7 +64,7 @@ func (c *serverConn) checkRequest() error {
 
 // decideExpectation settles who says 100 (Continue) to a request with these expectations, and when.
 func (c *serverConn) decideExpectation(expects message.Flags) error {
-	if c.old {
+	if c.http10 {
 		return nil
 	}
 	if expects&message.ExpectOther != 0 {
@@ -78,7 +78,7 @@ func (c *serverConn) decideExpectation(expects message.Flags) error {
 	case s.ExpectHandler != nil:
 		c.close = true // so that a response that ExpectHandler writes itself says so
 		status = s.ExpectHandler(c.ctx)
-		if c.ctx.stream.conn != nil || c.taken {
+		if c.ctx.stream.conn != nil || c.hijacked {
 			return &refusal{status}
 		}
 		c.close = false
@@ -87,7 +87,7 @@ func (c *serverConn) decideExpectation(expects message.Flags) error {
 			status = StatusExpectationFailed
 		}
 	default:
-		c.wantsGo = len(c.input.unread()) == 0
+		c.awaits100 = len(c.input.unread()) == 0
 		return nil
 	}
 	if status != StatusContinue {

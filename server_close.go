@@ -129,7 +129,7 @@ func (c *serverConn) answerRefusal(status int) error {
 // lastWords writes ctx.Response as the last response, unless that was done already, and ends
 // the connection so that it arrives.
 func (c *serverConn) lastWords() {
-	if c.taken {
+	if c.hijacked {
 		return
 	}
 	c.close = true
@@ -189,7 +189,7 @@ func (s *Server) allowed() string {
 }
 
 // guard calls f, which is known as what. It logs it if that panics, and reports false.
-func (c *serverConn) guard(what string, f func()) (ok bool) {
+func (c *connection) guard(what string, f func()) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in "+what, v)
@@ -216,7 +216,7 @@ func (c *serverConn) end() error {
 
 // endIdle ends a connection between two requests. Should one be on its way all the
 // same, then the client sees the end of the connection and not a reset.
-func (c *serverConn) endIdle() {
+func (c *connection) endIdle() {
 	if c.output.flush() == nil && c.srv.stopping.Load() {
 		closeWrite(c.nc)
 	}
@@ -225,7 +225,7 @@ func (c *serverConn) endIdle() {
 // linger closes the connection for writing and reads on until the client has
 // closed it too (RFC 9112 §9.6): closing it while bytes are unread would reset it
 // and take the response from the client.
-func (c *serverConn) linger() {
+func (c *connection) linger() {
 	if !closeWrite(c.nc) {
 		return
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// serverConn serves one connection: it reads a request, has it answered, writes
-// the response, and begins anew.
+// serverConn is the HTTP/1 wire of a server: it reads a request, has it answered, writes the response, and begins
+// anew. See docs/design/0010-exchange.md for connection, wire and exchange.
 //
 //	server_conn.go      the loop, and what a request goes through
 //	server_input.go     reading, deadlines of reading, buffers
@@ -26,50 +26,65 @@ import (
 //	server_plain.go     how most do
 //	server_close.go     refusals, and ways a connection ends
 //
-// All fields belong to the goroutine that serves, but for state and the links.
+// All fields belong to the goroutine that serves, except the state and the links in entry.
 type serverConn struct {
+	connection
+	exchange
+
+	requests uint64
+	queued   bool // the first byte of this request was there before the last response was sent
+
+	// These fields are copied from the request head before a handler can change it.
+	http10    bool // HTTP/1.0: neither 1xx nor chunks
+	keepAlive bool // the client allows another request
+
+	host target.KnownHost
+
+	close    bool // no request after this one
+	unframed bool // only the end of the connection ends the response, see beginUnframed
+	plain    bool // the last response was plain
+	hijacked bool // the handler has the connection, see HijackConn
+
+	err    error   // why the connection ended; nil if that is routine
+	handed *hijack // what becomes of a connection that was hijacked; nil if its handler has it already
+}
+
+// connection is the part of a serverConn that does not depend on HTTP: the socket, its place in the connection table
+// and on a loop, buffers and times.
+type connection struct {
 	srv   *Server
 	set   *settings
 	nc    net.Conn
 	tls   secured // nc, if that is one
-	ctx   *RequestCtx
 	entry *tableEntry
 	own   tableEntry // entry, if a goroutine serves the connection to its end
 	loop  loopSeat   // what there is else if it does not
 
 	input  input
 	output output
-	body   requestBody
 
-	id       uint64
-	requests uint64
-	counted  int64     // of the requests, those that the server's counts do not have yet
-	since    time.Time // when the connection began, see begun
-	ready    time.Time // when it could bring its first request
-	now      time.Time // when the last bytes arrived
-	began    time.Time // when the first byte of this request was there
-	queued   bool      // which was before the last one was answered
+	id      uint64
+	counted int64     // of the requests, those that the server's counts do not have yet
+	since   time.Time // when the connection began, see begun
+	ready   time.Time // when it could bring its first request
+	now     time.Time // when the last bytes arrived
+	lent    bool      // ServeConn was given the connection
 
-	// These fields are copied from the request head before a handler can change it.
-	method message.Method
-	old    bool // HTTP/1.0: neither 1xx nor chunks
-	long   bool // the client allows for another request
+	clock clock.Watch // for readClock
+}
 
-	host target.KnownHost
+// exchange is one request and its response.
+type exchange struct {
+	ctx  *RequestCtx
+	body requestBody
 
-	close       bool // no request after this one
-	unframed    bool // only the end of the connection ends the response, see beginUnframed
-	wantsGo     bool // the client waits for 100 before it sends the body
+	began       time.Time      // when the first byte of the request was there
+	method      message.Method // as received: a handler cannot change it
+	awaits100   bool           // the client waits for 100 before it sends the body
+	shared      bool           // others were handed something that points here, and may have kept it
 	maxBody     int64
-	readTimeout time.Duration // of this request
-	writeLimit  time.Duration // of this response
-
-	plain  bool // the last response was plain
-	shared bool // others were handed something that points here, and may have kept it
-	taken  bool // the handler has the connection, see HijackConn
-	lent   bool // ServeConn was given the connection
-
-	clock clock.Watch // for look
+	readTimeout time.Duration
+	writeLimit  time.Duration
 }
 
 // connPhase is what Shutdown has to know of a connection.
@@ -83,6 +98,27 @@ const (
 	phaseEnding            // has to end: no time is left to wait for a request, or little for the handshake
 	phaseClosing           // its Close was called
 )
+
+// next says what happens to a connection after a step.
+type next uint8
+
+const (
+	nextStep     next = iota // take the next step
+	nextPark                 // give the connection back to its loop until more bytes arrive
+	nextLater                // give the connection back to its loop, which sends the output first
+	nextMove                 // call the handler on another goroutine
+	nextHijacked             // the connection belongs to a handler
+	nextEnded                // close the connection; serverConn.err says why
+)
+
+// endedBy returns nextEnded if err is not nil.
+func (c *serverConn) endedBy(err error) next {
+	if err == nil {
+		return nextStep
+	}
+	c.err = err
+	return nextEnded
+}
 
 // serveAccepted serves a connection from a listener and logs how it ended.
 func (s *Server) serveAccepted(c acceptedConn) {
@@ -104,7 +140,7 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 	c.lent = of == nil
 	id = s.connIDs.Add(1)
 	c.srv, c.set, c.nc, c.id = s, &s.set, nc, id
-	c.look()
+	c.readClock()
 	c.since = c.now
 	c.writeLimit = c.set.write
 	c.input.init(c)
@@ -129,7 +165,7 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 	defer func() {
 		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
 		defer func() {
-			if !hijacked && !c.taken {
+			if !hijacked && !c.hijacked {
 				c.entry.state.Store(phaseClosing)
 				c.closing().Close()
 				c.report(StateClosed)
@@ -145,13 +181,12 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 		return id, err
 	}
 	c.ready = c.now
-	hijack, err := c.serve()
-	if hijack == nil {
+	if c.serve() != nextHijacked {
 		ended = true
-		return id, err
+		return id, c.err
 	}
-	if hijacked = true; !c.taken {
-		c.startHijack(hijack)
+	if hijacked = true; c.handed != nil {
+		c.startHijack(c.handed)
 	}
 	return id, nil
 }
@@ -173,31 +208,31 @@ func (s *Server) retire(c *serverConn, ended bool) {
 	}
 }
 
-func (c *serverConn) report(state ConnState) {
+func (c *connection) report(state ConnState) {
 	if c.srv.ConnState != nil {
 		c.srv.ConnState(c.nc, state)
 	}
 }
 
-// serve serves requests until the connection ends, with an error if it ended badly,
-// or is hijacked.
-func (c *serverConn) serve() (*hijack, error) {
+// serve serves requests until there is something else to do with the connection. It never returns nextStep.
+func (c *serverConn) serve() next {
 	for {
-		err := c.waitIdle()
-		if err == nil {
-			err = c.readRequest()
+		n := c.waitIdle()
+		if n == nextStep {
+			n = c.readRequest()
 		}
-		if err == nil {
-			err = c.answerRequest()
+		if n == nextStep {
+			n = c.answerRequest()
 		}
-		if c.taken {
-			return &hijack{}, nil
-		}
-		if err != nil {
-			if _, paused := err.(pause); paused {
-				return nil, err
-			}
-			return nil, c.fail(err)
+		switch {
+		case c.hijacked:
+			c.handed = nil
+			return nextHijacked
+		case n == nextEnded:
+			c.err = c.fail(c.err)
+			return n
+		case n != nextStep:
+			return n
 		}
 		if c.plain {
 			c.plain = false
@@ -209,40 +244,41 @@ func (c *serverConn) serve() (*hijack, error) {
 				return c.hijack()
 			}
 			if c.close {
-				return nil, c.end()
+				c.err = c.end()
+				return nextEnded
 			}
 			c.recycle()
 		}
 		if c.loop.conn != nil && c.input.empty() && c.mayParkLater() {
-			return nil, errLater
+			return nextLater
 		}
 	}
 }
 
 // readRequest reads a request as far as it has to be there before the handler is called.
-func (c *serverConn) readRequest() error {
-	if c.loop.taken {
-		c.loop.taken = false
-		return nil
+func (c *serverConn) readRequest() next {
+	if c.loop.pending {
+		c.loop.pending = false
+		return nextStep
 	}
-	if err := c.readHead(); err != nil {
-		return err
+	if n := c.readHead(); n != nextStep {
+		return n
 	}
 	if err := c.takeRequest(); err != nil {
-		return err
+		return c.endedBy(err)
 	}
 	if c.loop.conn != nil && !c.mayRunHere() {
-		c.loop.taken = true
-		return errMove
+		c.loop.pending = true
+		return nextMove
 	}
-	return nil
+	return nextStep
 }
 
 // errIdle ends a connection that brought no further request: no error to others.
 var errIdle = errors.New("no further request")
 
 // readHead reads the head of a request, of which the first bytes are there, into c.ctx.
-func (c *serverConn) readHead() error {
+func (c *serverConn) readHead() next {
 	in := &c.input
 	c.began = c.now
 	c.resumeHead()
@@ -251,25 +287,28 @@ func (c *serverConn) readHead() error {
 	}
 	var parser http1.Parser
 	n, err := parser.ParseRequest(&c.ctx.Request.Header.head, in.unread(), &c.set.head)
-	if n == 0 && err == nil {
-		n, err = c.readRestOfHead(&parser)
-	}
-	if err != nil {
-		return err
+	if n == 0 {
+		if err != nil {
+			return c.endedBy(err)
+		}
+		var what next
+		if n, what = c.readRestOfHead(&parser); what != nextStep {
+			return what
+		}
 	}
 	in.headAt = in.r
 	in.r += n
-	return nil
+	return nextStep
 }
 
 // readRestOfHead reads on until the head is there to its end, and returns how long it is.
-func (c *serverConn) readRestOfHead(parser *http1.Parser) (n int, err error) {
+func (c *serverConn) readRestOfHead(parser *http1.Parser) (length int, n next) {
 	in, head := &c.input, &c.ctx.Request.Header.head
-	for armed := false; n == 0 && err == nil; armed = true {
+	for armed := false; ; armed = true {
 		more := false
 		if c.loop.conn != nil {
-			if more, err = c.moreOfHead(); err != nil {
-				return 0, err
+			if more, n = c.moreOfHead(); n != nextStep {
+				return 0, n
 			}
 		}
 		if !more {
@@ -281,23 +320,27 @@ func (c *serverConn) readRestOfHead(parser *http1.Parser) (n int, err error) {
 				if err == io.EOF {
 					err = io.ErrUnexpectedEOF
 				}
-				return 0, err
+				return 0, c.endedBy(err)
 			}
 		}
-		n, err = parser.ParseRequest(head, in.unread(), &c.set.head)
+		length, err := parser.ParseRequest(head, in.unread(), &c.set.head)
+		if length > 0 || err != nil {
+			return length, c.endedBy(err)
+		}
 	}
-	return n, err
 }
 
-// look sets now.
-func (c *serverConn) look() { c.now = c.clock.Now() }
+// readClock sets now, and returns it.
+func (c *connection) readClock() time.Time {
+	c.now = c.clock.Now()
+	return c.now
+}
 
 // startClock makes the time in which the server could not look at the request not count.
 func (c *serverConn) startClock() {
 	if c.queued {
 		c.queued = false
-		c.look()
-		c.began = c.now
+		c.began = c.readClock()
 	}
 }
 
@@ -312,23 +355,23 @@ func (c *serverConn) headBegan() time.Time {
 }
 
 // waitIdle waits for the first byte of a request, if none is there.
-func (c *serverConn) waitIdle() error {
-	if c.loop.taken { // one was read before the connection was moved here
-		return nil
+func (c *serverConn) waitIdle() next {
+	if c.loop.pending { // one was read before the connection was moved here
+		return nextStep
 	}
 	if c.loop.started {
 		c.loop.started, c.queued = false, false
 		c.report(StateActive)
-		return nil
+		return nextStep
 	}
 	if c.queued = !c.input.empty(); c.queued {
-		return nil
+		return nextStep
 	}
 	if c.loop.conn != nil {
 		return c.waitOnLoop()
 	}
 	if err := c.output.flush(); err != nil {
-		return err
+		return c.endedBy(err)
 	}
 	timeout := c.set.idle
 	if c.requests == 0 {
@@ -341,7 +384,7 @@ func (c *serverConn) waitIdle() error {
 	// last one to be set, or has begun before, and is seen here.
 	c.input.arm(timeout)
 	if !c.entry.state.CompareAndSwap(phaseActive, phaseIdle) {
-		return errIdle
+		return c.endedBy(errIdle)
 	}
 	var err error
 	if c.mayNotIdle() {
@@ -349,23 +392,23 @@ func (c *serverConn) waitIdle() error {
 	} else {
 		err = c.input.wait()
 	}
-	return c.endWait(err)
+	return c.beganRequest(err)
 }
 
-// endWait ends the wait for a request, of which the first bytes were read unless err is set.
-func (c *serverConn) endWait(err error) error {
+// beganRequest is the end of waitIdle: err is the result of waiting for the first byte.
+func (c *serverConn) beganRequest(err error) next {
 	begun := c.entry.begin()
 	if err != nil {
 		if err == io.EOF || isTimeout(err) {
 			err = errIdle
 		}
-		return err
+		return c.endedBy(err)
 	}
 	if !begun {
 		c.outrun()
 	}
 	c.report(StateActive)
-	return nil
+	return nextStep
 }
 
 // begin makes a connection active that has waited for a request. It reports false if its time to wait is over.
@@ -374,7 +417,7 @@ func (c *tableEntry) begin() bool {
 }
 
 // outrun makes a connection active whose time to wait was over when a request arrived.
-func (c *serverConn) outrun() {
+func (c *connection) outrun() {
 	c.srv.conns.isClosing() // waits for endWarned, which is waking the connection
 	c.entry.state.Store(phaseActive)
 	if c.loop.conn == nil {
@@ -427,7 +470,7 @@ func (c *serverConn) takeRequest() error {
 }
 
 // answerRequest calls the handler and writes the response.
-func (c *serverConn) answerRequest() error {
+func (c *serverConn) answerRequest() next {
 	ctx := c.ctx
 	var panicked, aborted bool
 	if c.set.maxAtOnce == 0 {
@@ -437,36 +480,38 @@ func (c *serverConn) answerRequest() error {
 	}
 	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
 		if c.detach(answer) {
-			return errTimedOutLate
+			return c.endedBy(errTimedOutLate)
 		}
-		return c.respond()
+		return c.endedBy(c.respond())
 	}
-	if !panicked && c.isPlain() {
-		c.plain = true
-		return c.respondPlain()
+	if !panicked {
+		if c.isPlain() {
+			c.plain = true
+			return c.endedBy(c.respondPlain())
+		}
 	}
-	if c.taken {
-		return nil
+	if c.hijacked {
+		return nextHijacked
 	}
 	c.resetDeadlines()
 	if aborted || panicked && ctx.stream.conn != nil {
 		c.body.sever()
 		ctx.stream.abort(&c.output)
-		return ErrAbortHandler
+		return c.endedBy(ErrAbortHandler)
 	}
 	if err := c.afterHandler(panicked); err != nil {
-		return err
+		return c.endedBy(err)
 	}
-	return c.respond()
+	return c.endedBy(c.respond())
 }
 
 // noteHead keeps what frames the response.
 func (c *serverConn) noteHead(head *message.Head) {
-	c.method, c.old, c.long = head.MethodID, head.Minor == 0, head.Flags&message.LongConnection != 0
+	c.method, c.http10, c.keepAlive = head.MethodID, head.Minor == 0, head.Flags&message.LongConnection != 0
 }
 
 // configure applies what HeaderReceived said.
-func (c *serverConn) configure(rc RequestConfig) {
+func (c *exchange) configure(rc RequestConfig) {
 	if rc.MaxRequestBodySize > 0 {
 		c.maxBody = int64(rc.MaxRequestBodySize)
 	}
@@ -484,7 +529,7 @@ func (c *serverConn) configure(rc RequestConfig) {
 func (c *serverConn) runHandler() (panicked, aborted bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			if panicked, aborted = true, v == ErrAbortHandler; aborted {
+			if panicked, aborted = true, isAbort(v); aborted {
 				return
 			}
 			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in the handler", v)
@@ -542,12 +587,12 @@ func (c *serverConn) afterHandler(panicked bool) error {
 // recycle makes the connection ready for the next request.
 func (c *serverConn) recycle() {
 	c.body.close()
-	c.input.releaseHead(c.set.poison)
-	if c.ctx != nil && !c.recycleCtx() {
+	if c.ctx != nil && !c.recycleCtx() { // before the head is gone, because user values look at it when they are closed
 		c.ctx.conn = nil
 		c.ctx = nil
 	}
-	c.wantsGo = false
+	c.input.releaseHead(c.set.poison)
+	c.awaits100 = false
 }
 
 // release gives back what the connection holds.
@@ -564,7 +609,7 @@ func (c *serverConn) release() {
 		}
 		c.dropCtx()
 	}
-	if !c.taken {
+	if !c.hijacked {
 		c.output.flush() // answers to requests before the one that has ended the connection
 	}
 	c.input.release()

@@ -20,31 +20,32 @@ type hijack struct {
 	conn    net.Conn
 }
 
-// hijack writes what there is to write and gives the connection up.
-func (c *serverConn) hijack() (*hijack, error) {
+// hijack sends the output, and takes the connection from the server for the handler that was passed to Hijack.
+func (c *serverConn) hijack() next {
 	h := &hijack{handler: c.ctx.hijackHandler}
 	if err := c.output.flush(); err != nil {
-		return nil, err
+		return c.endedBy(err)
 	}
 	c.nc.SetDeadline(time.Time{})
 	nc, err := c.leaveLoop()
 	if err != nil {
-		return nil, err
+		return c.endedBy(err)
 	}
 	h.conn = c.withRest(nc)
 	c.reportHijacked()
-	return h, nil
+	c.handed = h
+	return nextHijacked
 }
 
 // reportHijacked tells the ConnState hook that the connection was hijacked. If the hook panics, the
 // new owner still gets the connection, because the server would not close it.
-func (c *serverConn) reportHijacked() {
+func (c *connection) reportHijacked() {
 	c.guard("ConnState", func() { c.report(StateHijacked) })
 }
 
 // startHijack runs the handler on a goroutine of its own: the connection does not
 // count any longer and Shutdown does not wait for it.
-func (c *serverConn) startHijack(h *hijack) {
+func (c *connection) startHijack(h *hijack) {
 	keep, logTo, id := c.srv.KeepHijackedConns, &c.srv.log, c.id
 	go func() {
 		defer func() {
@@ -115,7 +116,7 @@ func (c *serverConn) take() (net.Conn, error) {
 		return nil, err
 	}
 	c.endUnframed()
-	c.taken, c.shared = true, true
+	c.hijacked, c.shared = true, true
 	s.end()
 	c.nc.SetDeadline(time.Time{})
 	nc, err := c.leaveLoop()

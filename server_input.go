@@ -49,7 +49,7 @@ func (in *input) wait() error {
 	n, err := in.c.nc.Read(in.buf[:cap(in.buf)]) // few calls deep, see ClientConn.roundTrip
 	switch {
 	case n > 0:
-		in.c.look()
+		in.c.readClock()
 		in.count(n)
 		in.buf = in.buf[:n]
 		return nil
@@ -61,7 +61,7 @@ func (in *input) wait() error {
 
 func (in *input) waitRaw() error {
 	n, err := in.raw.read(in)
-	in.c.look()
+	in.c.readClock()
 	in.count(n)
 	in.buf = in.buf[:n]
 	if n == 0 && err == nil {
@@ -113,7 +113,7 @@ func (in *input) read() error {
 	for range maxEmptyReads {
 		n, err := in.c.nc.Read(in.buf[len(in.buf):cap(in.buf)])
 		if n > 0 {
-			in.c.look()
+			in.c.readClock()
 			in.count(n)
 			in.buf = in.buf[:len(in.buf)+n]
 			return nil

@@ -93,7 +93,7 @@ func (lc *loopConn) conn() net.Conn {
 }
 
 // begun returns when the connection began, and when it could bring its first request.
-func (c *serverConn) begun() (began, ready time.Time) {
+func (c *connection) begun() (began, ready time.Time) {
 	lc := c.loop.conn
 	switch {
 	case lc == nil:
@@ -114,7 +114,7 @@ type loopSeat struct {
 	looked  bool      // the clock was looked at when it came
 	ended   time.Time // when a handler off the loop returned, if that is known
 	started bool      // the first bytes of a request were read before it began to serve
-	taken   bool      // a request waits for its handler
+	pending bool      // a request waits for its handler
 	moved   bool      // and did so until a worker off the loops had time
 	place   *atomic.Uint32
 	what    uint32 // place's index
@@ -209,7 +209,7 @@ func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
 }
 
 // startWith begins a request with what the loop has read, as waitOnLoop would.
-func (c *serverConn) startWith(p []byte, more bool) {
+func (c *connection) startWith(p []byte, more bool) {
 	c.loop.drained, c.loop.looked, c.loop.resumed, c.loop.started = !more, false, false, true
 	in := &c.input
 	in.counted += int64(len(p))
@@ -343,7 +343,7 @@ func (c *serverConn) board(w *poll.Worker, lc *loopConn) {
 }
 
 // takeAhead takes what the loop has read from the connection, as tryRead would.
-func (c *serverConn) takeAhead() error {
+func (c *serverConn) takeAhead() next {
 	p, more, err := c.loop.worker.TakeAhead()
 	c.loop.drained, c.loop.looked = !more, false
 	if err == nil {
@@ -352,9 +352,9 @@ func (c *serverConn) takeAhead() error {
 		in.buf = append(bufpool.Grow(in.buf, len(p)+1), p...)
 		in.counted += int64(len(p))
 	} else if err == syscall.EAGAIN {
-		return errPark
+		return nextPark
 	}
-	return err
+	return c.endedBy(err)
 }
 
 // ride serves the connection that c has boarded until it goes back to its loop, is moved
@@ -368,7 +368,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 		if v := recover(); v != nil { // in a hook: handlers are looked after
 			s.log.panicked(lc.RemoteAddr(), lc.id, "panic ends a connection", v)
 		}
-		s.alight(w, c, lc, false, c.taken)
+		s.alight(w, c, lc, false, c.hijacked)
 	}()
 	if isNew {
 		c.report(StateNew)
@@ -386,35 +386,33 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 		c.loop.resumed = true
 	}
 	for {
-		hijack, err := c.serve()
-		if why, paused := err.(pause); paused {
-			switch why {
-			case errLater:
-				settled = true
-				c.parkLater(w, lc)
-				return
-			case errMove:
-				c.publish()
-				w.Local, settled = nil, true
-				w.Group().Hand(c)
-				return
-			}
+		switch c.serve() {
+		case nextPark:
 			if c, settled = c.park(w, lc); settled {
 				return
 			}
-			continue
-		}
-		settled = true
-		if hijack != nil {
+		case nextLater:
+			settled = true
+			c.parkLater(w, lc)
+			return
+		case nextMove:
+			c.publish()
+			w.Local, settled = nil, true
+			w.Group().Hand(c)
+			return
+		case nextHijacked:
+			settled = true
 			s.alight(w, c, lc, false, true)
-			if !c.taken {
-				c.startHijack(hijack)
+			if c.handed != nil {
+				c.startHijack(c.handed)
 			}
 			return
+		default:
+			settled = true
+			s.logEnd(lc, lc.id, c.err)
+			s.alight(w, c, lc, true, false)
+			return
 		}
-		s.logEnd(lc, lc.id, err)
-		s.alight(w, c, lc, true, false)
-		return
 	}
 }
 
@@ -520,45 +518,45 @@ func (s *Server) alight(w *poll.Worker, c *serverConn, lc *loopConn, ended, hija
 	c.release()
 }
 
-// waitOnLoop reads the first bytes of a request, if there are any, and returns errPark
-// otherwise.
-func (c *serverConn) waitOnLoop() error {
+// waitOnLoop reads the first bytes of a request. If none have arrived, it returns nextPark.
+func (c *serverConn) waitOnLoop() next {
 	if err := c.output.flush(); err != nil {
-		return err
+		return c.endedBy(err)
 	}
 	state := &c.entry.state
 	if !c.loop.resumed {
 		c.report(StateIdle)
 		if !state.CompareAndSwap(phaseActive, phaseIdle) {
-			return errIdle
+			return c.endedBy(errIdle)
 		}
+	}
+	n := nextStep
+	if c.loop.worker.HasAhead(&c.loop.conn.Conn) {
+		n = c.takeAhead()
+	} else {
+		n = c.tryRead()
 	}
 	var err error
-	if c.loop.worker.HasAhead(&c.loop.conn.Conn) {
-		err = c.takeAhead()
-	} else {
-		err = c.tryRead()
-	}
-	if err == errPark {
-		switch phase := state.Load(); {
-		case phase == phaseEnding:
-			err = errIdle
-		case phase == phaseIdle && c.mayNotIdle():
-			err = c.input.lastChance()
-		default:
-			return err
-		}
+	switch phase := state.Load(); {
+	case n == nextStep:
+	case n == nextEnded:
+		err = c.err
+	case phase == phaseEnding:
+		err = errIdle
+	case phase == phaseIdle && c.mayNotIdle():
+		err = c.input.lastChance()
+	default:
+		return n
 	}
 	c.loop.resumed = false
-	return c.endWait(err)
+	return c.beganRequest(err)
 }
 
-// tryRead reads what there is behind what is there, and returns errPark if that is
-// nothing.
-func (c *serverConn) tryRead() error {
+// tryRead appends the bytes that have arrived to the input. If none have arrived, it returns nextPark.
+func (c *serverConn) tryRead() next {
 	lc := c.loop.conn
 	if c.loop.drained && !lc.Ended() {
-		return errPark
+		return nextPark
 	}
 	in := &c.input
 	if in.empty() {
@@ -576,10 +574,10 @@ func (c *serverConn) tryRead() error {
 	}
 	if err == syscall.EAGAIN {
 		c.loop.drained = true
-		return errPark
+		return nextPark
 	}
 	if err != nil {
-		return err
+		return c.endedBy(err)
 	}
 	if !c.loop.looked {
 		c.now = c.loop.worker.Now()
@@ -587,7 +585,7 @@ func (c *serverConn) tryRead() error {
 	c.loop.looked = false
 	in.count(n)
 	in.buf = in.buf[:len(in.buf)+n]
-	return nil
+	return nextStep
 }
 
 // maxStashes is how often an unfinished head is put aside, to be looked at from its
@@ -602,31 +600,31 @@ func (c *serverConn) resumeHead() {
 	}
 }
 
-// moreOfHead reads more of a head that is not finished, or puts it aside. With neither an
-// error nor more it is to be waited for.
-func (c *serverConn) moreOfHead() (more bool, err error) {
+// moreOfHead reads more of a head that is not finished, or puts the head aside until more bytes arrive. If more is
+// false and n is nextStep, the caller has to wait for more bytes.
+func (c *serverConn) moreOfHead() (more bool, n next) {
 	lc := c.loop.conn
 	var stashed uint8
 	if lc.partial != nil {
 		stashed = lc.partial.stashed
 	}
 	if stashed >= maxStashes {
-		return false, nil
+		return false, nextStep
 	}
 	if err := c.output.flush(); err != nil {
-		return false, err
+		return false, c.endedBy(err)
 	}
-	switch err := c.tryRead(); {
-	case err == nil:
-		return true, nil
-	case err != errPark:
-		return false, nil // by a read that says so in the usual way
+	switch c.tryRead() {
+	case nextStep:
+		return true, nextStep
+	case nextEnded: // the read that waits returns the same error
+		return false, nextStep
 	}
 	c.startClock()
 	lc.partial = &partialHead{bytes.Clone(c.input.unread()), c.began, stashed + 1}
 	c.loop.partial = true
 	c.ctx.Request.Header.Reset()
-	return false, errPark
+	return false, nextPark
 }
 
 // mayRunHere reports whether the handler for the request may be called by the worker: on
@@ -725,7 +723,7 @@ func (o *output) writeOnLoop(p []byte) error {
 }
 
 // awaitBreak waits until the client is known to take nothing any more, and reports false if reading was to end before that.
-func (c *serverConn) awaitBreak() bool {
+func (c *connection) awaitBreak() bool {
 	var err error
 	if lc := c.loop.conn; lc != nil {
 		err = lc.AwaitBreak()
@@ -736,7 +734,7 @@ func (c *serverConn) awaitBreak() bool {
 }
 
 // leaveLoop returns the connection as one that is no loop's any more.
-func (c *serverConn) leaveLoop() (net.Conn, error) {
+func (c *connection) leaveLoop() (net.Conn, error) {
 	if lc := c.loop.conn; lc != nil {
 		nc, err := lc.Take()
 		if lc.tls != nil && err == nil {
@@ -749,7 +747,7 @@ func (c *serverConn) leaveLoop() (net.Conn, error) {
 }
 
 // lingerOnLoop is setLinger for a connection of a loop.
-func (c *serverConn) lingerOnLoop(seconds int) {
+func (c *connection) lingerOnLoop(seconds int) {
 	if c.srv.loops.kernel != nil {
 		return // a test's, whose descriptors are not the system's
 	}

@@ -15,9 +15,9 @@ type loopGroup struct{}
 type loopConn struct{}
 
 type loopSeat struct {
-	conn                             *loopConn
-	drained, partial, started, taken bool
-	ended                            time.Time
+	conn                               *loopConn
+	drained, partial, started, pending bool
+	ended                              time.Time
 }
 
 func (l *loopSeat) leads() bool { return false }
@@ -26,25 +26,25 @@ func (s *Server) serveOnLoops(*servedListener) (served bool, err error) { return
 
 func (s *Server) loopStats() LoopStats { return LoopStats{} }
 
-func (c *serverConn) begun() (began, ready time.Time) { return c.since, c.ready }
+func (c *connection) begun() (began, ready time.Time) { return c.since, c.ready }
 
 func (c *serverConn) resumeHead() {}
 
-func (c *serverConn) moreOfHead() (bool, error) { return false, nil }
+func (c *serverConn) moreOfHead() (bool, next) { return false, nextStep }
 
-func (c *serverConn) waitOnLoop() error { return errPark }
+func (c *serverConn) waitOnLoop() next { return nextPark }
 
 func (c *serverConn) mayRunHere() bool { return true }
 
 func (c *serverConn) handleOnLoop() { c.srv.Handler(c.ctx) }
 
 // awaitBreak reports false, as the system does not tell.
-func (c *serverConn) awaitBreak() bool { return false }
+func (c *connection) awaitBreak() bool { return false }
 
 func (o *output) writeOnLoop(p []byte) error { return nil }
 
-func (c *serverConn) leaveLoop() (net.Conn, error) { return c.nc, nil }
+func (c *connection) leaveLoop() (net.Conn, error) { return c.nc, nil }
 
-func (c *serverConn) lingerOnLoop(seconds int) {}
+func (c *connection) lingerOnLoop(seconds int) {}
 
 func (c *serverConn) mayParkLater() bool { return false }

@@ -45,7 +45,7 @@ func (t *loopTLS) board(c *serverConn) {
 
 // handshakeOffLoop does the handshake, and has the connection served to its end if it is one
 // of another protocol. It reports whether the connection is over.
-func (c *serverConn) handshakeOffLoop() (over bool, err error) {
+func (c *connection) handshakeOffLoop() (over bool, err error) {
 	t := c.loop.conn.tls
 	next, err := c.handshake()
 	if err != nil {

@@ -22,18 +22,56 @@ const notPlain = field.IDs(1)<<field.ContentLength | 1<<field.TransferEncoding |
 
 // isPlain reports whether the response, which a handler has left that returned, is plain, and the
 // handler has left nothing else to look after.
-func (c *serverConn) isPlain() bool {
+func (c *serverConn) isPlain() bool { return c.whyNotPlain() == "" }
+
+// whyNotPlain returns the first condition that the response does not meet, or "" if it is plain.
+func (c *serverConn) whyNotPlain() string {
 	ctx, b := c.ctx, &c.body
 	resp := &ctx.Response
 	h := &resp.Header
-	return c.set.plain && c.writeLimit == 0 && c.long && !c.old && !c.close && !c.wantsGo && !c.taken &&
-		c.method != message.HeadMethod && c.method != message.Connect &&
-		(h.head.Status == 0 || h.head.Status == StatusOK) && h.head.Reason.Len == 0 && h.head.Body == message.NoBody &&
-		h.flags&(plainFields|protocolSet|noDefaultContentType|noDefaultDate|announced) == 0 && h.head.Fields.HasNone(notPlain) &&
-		!resp.IsBodyStream() && resp.err == nil && !resp.SkipBody && len(resp.bytes()) <= smallBody &&
-		ctx.hijackHandler == nil && ctx.stream.conn == nil && !ctx.life.used.Load() &&
-		b.handle == nil && b.err == nil && b.ended() &&
-		c.input.byHand.Load() == nil && c.output.byHand.Load() == nil && !c.srv.stopping.Load()
+	switch {
+	case !c.set.plain:
+		return "settings"
+	case c.writeLimit != 0:
+		return "time to write"
+	case !c.keepAlive || c.close:
+		return "last response"
+	case c.http10:
+		return "HTTP/1.0"
+	case c.awaits100:
+		return "awaited 100"
+	case c.hijacked || ctx.hijackHandler != nil:
+		return "hijacked"
+	case c.method == message.HeadMethod || c.method == message.Connect:
+		return "method"
+	case h.head.Status != 0 && h.head.Status != StatusOK:
+		return "status"
+	case h.head.Reason.Len != 0:
+		return "reason phrase"
+	case h.head.Body != message.NoBody || h.flags&announced != 0:
+		return "framing"
+	case h.flags&protocolSet != 0:
+		return "protocol"
+	case h.flags&(plainFields|noDefaultContentType|noDefaultDate) != 0 || !h.head.Fields.HasNone(notPlain):
+		return "headers"
+	case resp.IsBodyStream() || ctx.stream.conn != nil:
+		return "stream"
+	case resp.err != nil:
+		return "failed response"
+	case resp.SkipBody:
+		return "skipped body"
+	case len(resp.bytes()) > smallBody:
+		return "large body"
+	case ctx.life.used.Load():
+		return "context in use"
+	case b.handle != nil || b.err != nil || !b.ended():
+		return "unread request body"
+	case c.input.byHand.Load() != nil || c.output.byHand.Load() != nil:
+		return "deadline by hand"
+	case c.srv.stopping.Load():
+		return "shutdown"
+	}
+	return ""
 }
 
 // respondPlain is respond for a plain response.

@@ -49,7 +49,7 @@ func (c *serverConn) endStream() error {
 // decideClose settles whether the connection ends with this response.
 func (c *serverConn) decideClose() {
 	s, ctx := c.srv, c.ctx
-	if !c.long || ctx.Response.Header.saysClose(c.old) ||
+	if !c.keepAlive || ctx.Response.Header.saysClose(c.http10) ||
 		s.DisableKeepalive || s.stopping.Load() ||
 		s.MaxRequestsPerConn > 0 && c.requests >= uint64(s.MaxRequestsPerConn) {
 		c.close = true
@@ -92,7 +92,7 @@ func (c *serverConn) correct() (replaced bool) {
 }
 
 // opensTunnel reports whether what follows the head of the response is a tunnel.
-func (c *serverConn) opensTunnel() bool {
+func (c *exchange) opensTunnel() bool {
 	return c.method == message.Connect && c.ctx.Response.StatusCode()/100 == 2
 }
 
@@ -101,7 +101,7 @@ func (c *serverConn) writeResponse() error {
 	c.correct()
 	resp := &c.ctx.Response
 	o := &c.output
-	if c.wantsGo && resp.IsBodyStream() {
+	if c.awaits100 && resp.IsBodyStream() {
 		c.continueNow()
 	}
 	c.foresee()
@@ -113,7 +113,7 @@ func (c *serverConn) writeResponse() error {
 	}
 	out := c.outgoing(c.date())
 	if out.length = lengthNone; !tunnel {
-		resp.frame(&out, c.old || resp.Header.sentMinor() == 0)
+		resp.frame(&out, c.http10 || resp.Header.sentMinor() == 0)
 	}
 	if hasBody && out.length == lengthUntilClose && c.ctx.hijackHandler == nil {
 		c.beginUnframed()
@@ -148,7 +148,7 @@ func (c *serverConn) writeResponse() error {
 // of the request: behind the head it is too late for it. If nobody can read it, then the
 // client may, or may not, send it.
 func (c *serverConn) continueNow() {
-	c.wantsGo = false
+	c.awaits100 = false
 	if h := c.body.handle; h == nil || !h.shown.Load() {
 		c.close = true
 		return
@@ -160,7 +160,7 @@ func (c *serverConn) continueNow() {
 func (c *serverConn) outgoing(now time.Time) outgoing {
 	out := outgoing{
 		server:             c.set.server,
-		keepAlive:          c.old,
+		keepAlive:          c.http10,
 		defaultContentType: !c.srv.NoDefaultContentType,
 	}
 	if !c.srv.NoDefaultDate {
@@ -174,7 +174,7 @@ func (c *serverConn) outgoing(now time.Time) outgoing {
 func (c *serverConn) writeHead(out *outgoing) {
 	resp := &c.ctx.Response
 	c.close = c.close || out.close
-	out.close = c.close && (!c.old || resp.Header.hasToSayClose())
+	out.close = c.close && (!c.http10 || resp.Header.hasToSayClose())
 	out.keepAlive = !c.close && (out.keepAlive || resp.Header.head.Flags&message.ConnectionKeepAlive != 0) // said by the handler
 	if c.ctx.hijackHandler != nil && (c.opensTunnel() || resp.StatusCode() == StatusSwitchingProtocols) {
 		out.close, out.keepAlive = false, false // it goes on, as something else
@@ -185,7 +185,7 @@ func (c *serverConn) writeHead(out *outgoing) {
 
 // date is the time of the response. With further requests at hand, for which one look
 // at the clock has to do, it is that of the last bytes read.
-func (c *serverConn) date() time.Time {
+func (c *connection) date() time.Time {
 	if ended := c.loop.ended; !ended.IsZero() {
 		c.loop.ended = time.Time{}
 		return ended

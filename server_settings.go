@@ -106,17 +106,3 @@ const (
 	// DispatchGoroutine always calls the handler on a separate goroutine.
 	DispatchGoroutine
 )
-
-// errPark, errLater and errMove are how serving a connection of a loop stops for now:
-// there is nothing to read, and the connection goes back to its loop; or the loop has to
-// send what is in the output first; or the handler is to be called on a goroutine.
-const (
-	errPark pause = iota
-	errLater
-	errMove
-)
-
-// pause is an error so that it can be returned as one. It is compared more quickly.
-type pause uint8
-
-func (pause) Error() string { return "gallop: the connection is not served for now" }

@@ -130,10 +130,10 @@ const countShards = 16
 // countLag is how many bytes are counted at most before the server's counts have them.
 const countLag = 64 << 10
 
-func (c *serverConn) counts() *serverCounts { return &c.srv.counts[c.id%countShards] }
+func (c *connection) counts() *serverCounts { return &c.srv.counts[c.id%countShards] }
 
 // publish adds what c has counted to the counts of the server. Nobody else may use the input and the output.
-func (c *serverConn) publish() {
+func (c *connection) publish() {
 	if c.counted|c.input.counted|c.output.counted != 0 {
 		n := c.counts()
 		n.requests.Add(c.counted)

@@ -234,7 +234,7 @@ type secured interface {
 
 // handshake does the TLS handshake, if c is a TLS connection, and returns the handler
 // of the protocol that it ended in, nil for HTTP/1.
-func (c *serverConn) handshake() (ServeHandler, error) {
+func (c *connection) handshake() (ServeHandler, error) {
 	tc, ok := c.nc.(secured)
 	if !ok {
 		return nil, nil
@@ -251,7 +251,7 @@ func (c *serverConn) handshake() (ServeHandler, error) {
 }
 
 // beginHandshake bounds the time of the handshake, also if Shutdown has begun or begins.
-func (c *serverConn) beginHandshake() {
+func (c *connection) beginHandshake() {
 	if d := c.set.handshake; d > 0 {
 		c.tls.SetDeadline(c.now.Add(d))
 	}
@@ -262,7 +262,7 @@ func (c *serverConn) beginHandshake() {
 }
 
 // endHandshake ends the time of the handshake.
-func (c *serverConn) endHandshake() {
+func (c *connection) endHandshake() {
 	if !c.entry.state.CompareAndSwap(phaseShaking, phaseActive) {
 		c.srv.conns.isClosing() // waits for warnIdle, which is setting the deadline
 		c.entry.state.Store(phaseActive)

@@ -64,7 +64,7 @@ func (c *serverConn) abandonCtx() (begun bool) {
 	begun = c.ctx.stream.leave(c) // before the context ends, so that no handler writes any more
 	c.shared = true
 	over := c.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
-	if c.taken {
+	if c.hijacked {
 		begun = true
 	} else {
 		c.resetDeadlines()
@@ -145,7 +145,7 @@ func (c *timedCall) run(h RequestHandler, ctx *RequestCtx) {
 	var p *handlerPanic
 	defer func() {
 		late := !c.decided.CompareAndSwap(false, true)
-		if late && p != nil && p.value != ErrAbortHandler {
+		if late && p != nil && !isAbort(p.value) {
 			c.log.Printf("panic in a handler that has timed out: %s", p)
 		}
 		if ctx.life.exit() {
@@ -165,8 +165,8 @@ type handlerPanic struct {
 func (p *handlerPanic) rethrow() {
 	switch {
 	case p == nil:
-	case p.value == ErrAbortHandler: // not a failure, and its stack is of no interest
-		panic(ErrAbortHandler)
+	case isAbort(p.value): // the stack is of no interest
+		panic(p.value)
 	default:
 		panic(p)
 	}

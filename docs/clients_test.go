@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"os/exec"
 	"runtime"
 	"strings"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 
 // The programs of choosing-a-client.md print what the page says.
 func TestClientPrograms(t *testing.T) {
+	t.Parallel()
 	app := web.New(web.Config{})
 	app.Get("/gophers/{name}", func(c *web.Ctx) error {
 		if c.Params("name") != "rob" {
@@ -29,18 +29,22 @@ func TestClientPrograms(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 	}
 
+	blocks, err := pageBlocks("choosing-a-client.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var want []string
-	for _, block := range pageBlocks(t, "choosing-a-client.md") {
+	for _, block := range blocks {
 		if block.lang == "text" {
 			want = append(want, block.text)
 		}
 	}
-	programs := buildPrograms(t, "choosing-a-client.md", "localhost:8080", addrs[0], "localhost:8081", addrs[1])
-	if len(programs) != len(want) || len(programs) < 7 {
-		t.Fatalf("%d programs, %d outputs", len(programs), len(want))
+	if n := programPages["choosing-a-client.md"]; n != len(want) {
+		t.Fatalf("%d programs, %d outputs", n, len(want))
 	}
-	for i, program := range programs {
-		got, err := exec.CommandContext(t.Context(), program).CombinedOutput()
+	for i := range want {
+		p := program{"choosing-a-client.md", i, []string{"localhost:8080", addrs[0], "localhost:8081", addrs[1]}}
+		got, err := p.command(t, t.Context()).CombinedOutput()
 		if err != nil || string(got) != want[i] {
 			t.Errorf("program %d: got %q, %v, want %q", i, got, err, want[i])
 		}
@@ -52,9 +56,10 @@ func TestManyCoresPrograms(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems share ports differently")
 	}
+	t.Parallel()
 	addr := freeAddress(t)
-	for i, program := range buildPrograms(t, "many-cores.md", ":8080", addr) {
-		cmd, output := runProgram(t, addr, program)
+	for i := range programPages["many-cores.md"] {
+		cmd, output := runProgram(t, addr, program{"many-cores.md", i, []string{":8080", addr}})
 		if got := statusAndBody(t, "http://"+addr+"/"); got != "200 hello" {
 			t.Errorf("program %d: got %s", i, got)
 		}

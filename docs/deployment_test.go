@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"os/exec"
 	"runtime"
 	"strings"
 	"syscall"
@@ -16,8 +15,9 @@ func TestDeploymentProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
+	t.Parallel()
 	addr, admin := freeAddress(t), freeAddress(t)
-	program, output := runProgram(t, addr, buildPrograms(t, "deployment.md")[0], "-addr", addr, "-admin", admin, "-lame-duck", "1s")
+	cmd, output := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", admin, "-lame-duck", "1s")
 	for url, want := range map[string]string{
 		"http://" + addr + "/livez":           "200 ok",
 		"http://" + addr + "/readyz":          "200 ok",
@@ -31,7 +31,7 @@ func TestDeploymentProgram(t *testing.T) {
 		}
 	}
 
-	if err := program.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	for tries := 0; statusAndBody(t, "http://"+addr+"/readyz") != "503 draining"; tries++ {
@@ -43,19 +43,20 @@ func TestDeploymentProgram(t *testing.T) {
 	if got := statusAndBody(t, "http://"+addr+"/"); got != "200 hello" {
 		t.Errorf("got %s during LameDuck", got)
 	}
-	if err := program.Wait(); err != nil {
+	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, output)
 	}
 }
 
 // The second program of deployment.md believes its proxies and nobody else.
 func TestProxyProgram(t *testing.T) {
+	t.Parallel()
 	for network, want := range map[string]string{
 		"127.0.0.0/8": "192.0.2.7 asked for https://shop.example.com/",
 		"10.1.0.0/24": "127.0.0.1 asked for http://example.com/",
 	} {
 		addr := freeAddress(t)
-		runProgram(t, addr, buildPrograms(t, "deployment.md", ":8080", addr, "10.1.0.0/24", network)[1])
+		runProgram(t, addr, program{"deployment.md", 1, []string{":8080", addr, "10.1.0.0/24", network}})
 		var req gallop.Request
 		var resp gallop.Response
 		req.SetRequestURI("http://" + addr + "/")
@@ -77,13 +78,14 @@ func TestNetHTTPPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
+	t.Parallel()
 	addr := freeAddress(t)
-	programs := buildPrograms(t, "from-nethttp.md", "localhost:8080", addr, ":8080", addr)
-	server, output := runProgram(t, addr, programs[0])
+	server, output := runProgram(t, addr, program{"from-nethttp.md", 0, []string{":8080", addr}})
 	if got := statusAndBody(t, "http://"+addr+"/hello/gopher"); got != "200 hello, gopher" {
 		t.Errorf("got %s", got)
 	}
-	if got, err := exec.CommandContext(t.Context(), programs[1]).CombinedOutput(); err != nil || string(got) != "200 OK\n" {
+	client := program{"from-nethttp.md", 1, []string{"localhost:8080", addr}}
+	if got, err := client.command(t, t.Context()).CombinedOutput(); err != nil || string(got) != "200 OK\n" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	server.Process.Signal(syscall.SIGTERM)

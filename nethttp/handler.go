@@ -170,10 +170,8 @@ func (x *exchange) end(returned bool, panicked any) {
 		form.RemoveAll() // nothing else refers to its temporary files
 	}
 	switch {
-	case panicked == http.ErrAbortHandler:
-		panic(gallop.ErrAbortHandler)
 	case panicked != nil:
-		panic(panicked)
+		panic(translateAbort(panicked, http.ErrAbortHandler, gallop.ErrAbortHandler))
 	case !returned: // panic(nil) with GODEBUG=panicnil=1, or runtime.Goexit
 		panic(gallop.ErrAbortHandler)
 	}

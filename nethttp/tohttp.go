@@ -91,18 +91,23 @@ func closeAll(closers []io.Closer) {
 	}
 }
 
-// callHandler calls h. It converts gallop.ErrAbortHandler into http.ErrAbortHandler, so neither server logs the panic.
+// callHandler calls h. If h panics with gallop.ErrAbortHandler, callHandler panics with http.ErrAbortHandler.
 func callHandler(h gallop.RequestHandler, ctx *gallop.RequestCtx) {
 	defer func() {
-		switch v := recover(); v {
-		case nil:
-		case gallop.ErrAbortHandler:
-			panic(http.ErrAbortHandler)
-		default:
-			panic(v)
+		if v := recover(); v != nil {
+			panic(translateAbort(v, gallop.ErrAbortHandler, http.ErrAbortHandler))
 		}
 	}()
 	h(ctx)
+}
+
+// translateAbort returns to if the panic value v is from, and v otherwise. gallop and net/http have different values for
+// a response that a handler aborts. Each server logs the value of the other one as a failure.
+func translateAbort(v any, from, to error) any {
+	if v == from {
+		return to
+	}
+	return v
 }
 
 // copyRequest makes the request of ctx a copy of r, and its body that of r.

@@ -126,6 +126,8 @@ type Transport struct {
 	// ForceAttemptHTTP2 has no effect. Programs set ForceAttemptHTTP2 on an http.Transport to keep HTTP/2 enabled
 	// when they set TLSClientConfig or a dial function. In this Transport, TLSClientConfig and dial functions do
 	// not affect which protocols are used.
+	//
+	// Deprecated: use Protocols.
 	ForceAttemptHTTP2 bool
 
 	// ConfigureHost is called with the HostClient for a host before the first call to this host. The function can

@@ -125,7 +125,8 @@ func next(w http.ResponseWriter, r *http.Request) {
 }
 
 // passAbort, deferred, turns gallop's ErrAbortHandler into net/http's. Middleware that recovers from panics passes http.ErrAbortHandler
-// on. It would treat gallop's value as a failure and end a response that broke off as if it were complete.
+// on. It would treat gallop's value as a failure and end a response that broke off as if it were complete. nethttp translates the
+// value in the same way, but exports no function for that.
 func passAbort() {
 	switch v := recover(); v {
 	case nil:

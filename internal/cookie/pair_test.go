@@ -103,3 +103,19 @@ func TestDeleteCookie(t *testing.T) {
 		}
 	}
 }
+
+func TestCookiePairsDoNotAllocate(t *testing.T) {
+	field, name, value := []byte(`a=1; b="2"; c=3`), []byte("c"), []byte("k")
+	var out []byte
+	f := func() {
+		if v, ok := Find(field, name); !ok || string(v) != "3" {
+			t.Fatal(v)
+		}
+		out = Append(append(out[:0], field...), name, value)
+		out = Delete(out, name)
+	}
+	f()
+	if n := testing.AllocsPerRun(100, f); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

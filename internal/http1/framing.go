@@ -10,12 +10,12 @@ import (
 // 9112 §6.3 and §9.3). No other code decides that. frameRequest refuses everything that two parsers could read
 // differently. Finally it joins several Cookie fields. n is the length of the head, which the parser returns.
 func frameRequest(h *message.Head, n int) (int, error) {
-	if h.Minor > 0 && !h.Fields.Has(field.Host) {
+	if h.Minor > 0 && h.Fields.HasNone(1<<field.Host) {
 		return 0, ErrNoHost
 	}
 	h.Body = message.NoBody
 	switch {
-	case h.Fields.Has(field.TransferEncoding):
+	case !h.Fields.HasNone(1 << field.TransferEncoding):
 		if err := frameEncoded(h); err != nil {
 			return 0, err
 		}

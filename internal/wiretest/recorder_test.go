@@ -92,19 +92,21 @@ func TestConversationFinds(t *testing.T) {
 }
 
 func TestCheckLeaksFinds(t *testing.T) {
-	quiet := &recorder{}
-	if got := quiet.run(func() {
-		CheckLeaks(quiet)
-		go time.Sleep(20 * time.Millisecond)
-	}); got != "" {
-		t.Errorf("failures %q, though the goroutine ends", got)
-	}
-	leaky, stop := &recorder{}, make(chan struct{})
-	if got := leaky.run(func() {
-		CheckLeaks(leaky)
-		go func() { <-stop }()
-	}); !strings.Contains(got, "1 goroutines leaked") || !strings.Contains(got, "TestCheckLeaksFinds") {
-		t.Errorf("failures %q", got)
-	}
-	close(stop)
+	synctest.Test(t, func(t *testing.T) { // CheckLeaks waits for 16 s
+		quiet := &recorder{}
+		if got := quiet.run(func() {
+			CheckLeaks(quiet)
+			go time.Sleep(20 * time.Millisecond)
+		}); got != "" {
+			t.Errorf("failures %q, though the goroutine ends", got)
+		}
+		leaky, stop := &recorder{}, make(chan struct{})
+		if got := leaky.run(func() {
+			CheckLeaks(leaky)
+			go func() { <-stop }()
+		}); !strings.Contains(got, "1 goroutines leaked") || !strings.Contains(got, "TestCheckLeaksFinds") {
+			t.Errorf("failures %q", got)
+		}
+		close(stop)
+	})
 }

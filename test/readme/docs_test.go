@@ -137,6 +137,7 @@ func dedented(text string) []string {
 }
 
 func TestDocsBlocks(t *testing.T) {
+	t.Chdir(top)
 	var programs []string
 	sources := docsSources(t)
 	for _, page := range docsPages(t) {
@@ -198,6 +199,7 @@ func anchorsOf(page string) (anchors []string) {
 
 // The index lists every page of the guide.
 func TestDocsIndex(t *testing.T) {
+	t.Chdir(top)
 	index := pagetest.Text(t, "docs/README.md")
 	for _, page := range docsPages(t) {
 		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
@@ -207,6 +209,7 @@ func TestDocsIndex(t *testing.T) {
 }
 
 func TestDocsLinks(t *testing.T) {
+	t.Chdir(top)
 	design, err := filepath.Glob("docs/design/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -237,6 +240,7 @@ func missingFiles(tree []string, page string) (missing []string) {
 
 // Files that a page names exist.
 func TestDocsFiles(t *testing.T) {
+	t.Chdir(top)
 	var tree []string
 	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
 		tree = append(tree, filepath.ToSlash(name))
@@ -261,6 +265,7 @@ func TestDocsFiles(t *testing.T) {
 
 // The tests would notice.
 func TestDocsNotice(t *testing.T) {
+	t.Chdir(top)
 	sources := []string{"package docs_test\n\nfunc Example() {\n\tif true {\n\t\ta()\n\n\t\tb()\n\t}\n}\n"}
 	for _, tc := range []struct {
 		name, page string

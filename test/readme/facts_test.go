@@ -88,6 +88,7 @@ var refusedBytes = map[string][]string{
 
 // Each row gets its status, the handler sees nothing, and no further request is served.
 func TestDocsRefusals(t *testing.T) {
+	t.Chdir(top)
 	called := false
 	s := &gallop.Server{
 		Handler: func(*gallop.RequestCtx) { called = true },
@@ -120,6 +121,7 @@ const conversions = "| net/http | gallop |"
 
 // Whatever the right side of the table names is used by an example, or at least by a test of what fasthttp shows.
 func TestDocsConversions(t *testing.T) {
+	t.Chdir(top)
 	var examples strings.Builder
 	names, err := filepath.Glob("example_*test.go")
 	if err != nil {
@@ -149,6 +151,7 @@ func TestDocsConversions(t *testing.T) {
 // The pages for programs that come from fasthttp and net/http have a row for each reason for which tests of other projects fail, in the
 // words of the lists, which names the tests. They have no other rows.
 func TestDocsHaveTheReasons(t *testing.T) {
+	t.Chdir(top)
 	for page, from := range map[string]struct {
 		begins string         // where the tables begin
 		lists  map[string]int // how many reasons there are at least
@@ -190,6 +193,7 @@ func TestDocsHaveTheReasons(t *testing.T) {
 
 // Each list of tests that fail has a page with its reasons, see TestDocsHaveTheReasons.
 func TestListsHaveAPage(t *testing.T) {
+	t.Chdir(top)
 	lists, err := filepath.Glob("compat/*-failures.txt")
 	if err != nil || len(lists) != 7 {
 		t.Errorf("%d lists, %v; a new one needs a line in TestDocsHaveTheReasons", len(lists), err)
@@ -221,6 +225,7 @@ func reasonsOf(list string) map[string][]string {
 
 // docs/migrate-from-fasthttp.md names the tests of fasthttp that fail, and no others.
 func TestDocsNameTheTestsThatFail(t *testing.T) {
+	t.Chdir(top)
 	page, list := pagetest.Text(t, "docs/migrate-from-fasthttp.md"), pagetest.Text(t, "compat/fasthttp-failures.txt")
 	page, _, _ = strings.Cut(page, "## Tests of fiber that fail")
 	listed := map[string]bool{}

@@ -22,6 +22,10 @@ import (
 // tests, and commands and their output are run and compared. docs_test.go checks the pages of docs/ in the same way, and
 // facts_test.go the tables of facts.
 
+// top is the root of the module. A test that reads files of the module changes to this directory with t.Chdir. A TestMain
+// could do that for all of them, but the go command would not notice it, and would return cached results after pages changed.
+const top = "../.."
+
 // readmeBlock is a fenced block.
 type readmeBlock struct {
 	line       int
@@ -43,6 +47,7 @@ func readmeBlocks(t *testing.T) []readmeBlock {
 }
 
 func TestReadmeHasKnownBlocks(t *testing.T) {
+	t.Chdir(top)
 	for _, b := range readmeBlocks(t) {
 		if b.lang != "go" && b.lang != "sh" && b.lang != "text" {
 			t.Errorf("README.md:%d: a block of %q, which nothing checks", b.line, b.lang)
@@ -51,6 +56,7 @@ func TestReadmeHasKnownBlocks(t *testing.T) {
 }
 
 func TestReadmeGo(t *testing.T) {
+	t.Chdir(top)
 	programs, complaints := checkBlocks(readme(t), docsSources(t))
 	for _, complaint := range complaints {
 		t.Errorf("README.md: %s", complaint)
@@ -112,6 +118,7 @@ func goTool(t *testing.T, dir string, args ...string) {
 
 // TestReadmeAnswers runs the programs that the README asks something, on another port.
 func TestReadmeAnswers(t *testing.T) {
+	t.Chdir(top)
 	blocks := readmeBlocks(t)
 	asked := 0
 	for i, b := range blocks {
@@ -188,6 +195,7 @@ func fetch(t *testing.T, url string) string {
 // Commands of the README are run as they are printed: those that clone, serve and test by .ci/readme, which takes minutes and is
 // the last step of .ci/run, and those that ask by TestReadmeAnswers.
 func TestReadmeCommands(t *testing.T) {
+	t.Chdir(top)
 	module, _, _ := strings.Cut(strings.TrimPrefix(pagetest.Text(t, "go.mod"), "module "), "\n")
 	if ci := pagetest.Text(t, ".ci/run"); !strings.HasSuffix(ci, "\nGALLOP_LONG=1 .ci/readme\n") {
 		t.Error(".ci/run does not end with .ci/readme")
@@ -222,6 +230,7 @@ func TestReadmeCommands(t *testing.T) {
 
 // A reader sees what matters without scrolling for long.
 func TestReadmeIsShort(t *testing.T) {
+	t.Chdir(top)
 	if n := strings.Count(readme(t), "\n"); n > 200 || len(readme(t)) > 14<<10 {
 		t.Errorf("README.md has %d lines and %d bytes; 200 lines and 14 KiB are enough", n, len(readme(t)))
 	}
@@ -234,6 +243,7 @@ func TestReadmeIsShort(t *testing.T) {
 
 // TestDocumentsNameWhatExists holds that files and identifiers that documents link to or name are there.
 func TestDocumentsNameWhatExists(t *testing.T) {
+	t.Chdir(top)
 	documents, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -257,6 +267,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 }
 
 func TestArchitectureListsDesignPages(t *testing.T) {
+	t.Chdir(top)
 	index, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)

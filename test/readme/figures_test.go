@@ -1,0 +1,226 @@
+package readme_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A figure in the documentation is a link to the file that has it, whose title names the cell:
+//
+//	[0.79](bench/results/tcp-hello-64.txt "gallop ÷ fasthttp: CPU µs")
+//
+// names a row, the row that it is divided by, if it is a ratio, and a column. These tests compare each figure with its file.
+
+var figureLink = regexp.MustCompile(`\[([^\]]*)\]\(([^) ]*results/[^) ]+) "([^"]*)"\)`)
+
+// A page with figures has links to files of results. In those that are marked every number that is measured has to be in one. The tables of
+// design pages are figures_design_test.go's.
+func measuredPages(t *testing.T) map[string]bool {
+	t.Helper()
+	pages := map[string]bool{"README.md": true, "bench/README.md": false}
+	for _, pattern := range []string{"docs/*.md", "docs/design/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		for _, name := range names {
+			pages[name] = true
+		}
+	}
+	return pages
+}
+
+func TestFigures(t *testing.T) {
+	t.Chdir(top)
+	found := 0
+	for page, all := range measuredPages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range figureLink.FindAllStringSubmatch(string(text), -1) {
+			found++
+			checkFigure(t, page, link[1], path.Join(path.Dir(page), link[2]), link[3])
+		}
+		if all {
+			for _, number := range unlinked(string(text)) {
+				t.Errorf("%s: %s is a figure without a file", page, number)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d figures", found)
+	}
+}
+
+var (
+	// notProse is what numbers are not looked for in: code, links and tables.
+	notProse = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|\\[[^\\]]*\\]\\([^)]*\\)|(?m:^\\|.*$)")
+
+	// quantity is a number with a unit in which results are measured, or one below one, and the word before it.
+	quantity = regexp.MustCompile(`(?:([\w.,]+) +)?((?:\d[\d,]*(?:\.\d+)? +(?:µs|ns|ms|KiB|KB|kB|times|allocations|instructions)|0\.\d\d?))\b`)
+
+	// A bound or a size that somebody chose stands behind one of these words, as in "after 50 ms" or "up to 64 KiB".
+	ofBounds = regexp.MustCompile(`^(?i:for|over|up to|to at|most|than|within|after|every|of|on|under|below|or)$`)
+
+	// The page compares these with what a test counts: nethttp's TestAllocs.
+	counted = regexp.MustCompile(`\d+ allocations for a request with \d+ fields`)
+)
+
+// unlinked returns the numbers of a page that are measured, and are not in a link to a file of results. A quantity is measured unless it
+// is a bound, and so is a decimal number below one.
+func unlinked(page string) (numbers []string) {
+	page = strings.Join(strings.Fields(notProse.ReplaceAllString(page, "")), " ")
+	page = counted.ReplaceAllString(page, "")
+	for _, found := range quantity.FindAllStringSubmatchIndex(page, -1) {
+		before, number := "", page[found[4]:found[5]]
+		if found[2] >= 0 {
+			before = page[found[2]:found[3]]
+		}
+		if at := found[4]; at > 0 && (page[at-1] == '.' || page[at-1] >= '0' && page[at-1] <= '9') {
+			continue // in the middle of a version
+		}
+		if strings.HasPrefix(number, "0.") || !ofBounds.MatchString(before) && !strings.HasSuffix(strings.ToLower(page[:found[4]]), "up to ") {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
+// The tests would notice.
+func TestFiguresNotices(t *testing.T) {
+	for text, want := range map[string]string{
+		"about 0.5, `0.6` and [0.7](bench/results/a.txt \"b: c\")\n| 0.8 |\n1.0.1 HTTP/1.0\n```\n0.9\n```\n": "[0.5]",
+		"costs 6 to 7 KB each, over 4 KB, up to 64 KiB, after 50 ms, for 1 or 10 ms":                         "[7 KB]",
+		"It takes 22 KB of code and 3,300 instructions,\nits p95 is 0.24 ms, 1.1 times as much":              "[22 KB 3,300 instructions 0.24 ms 1.1 times]",
+		"12 µs in HTTP/1.1, less than 200 µs, 3 allocations, in chunks of 64 KiB, at most 100 ms":            "[12 µs 3 allocations]",
+	} {
+		if got := unlinked(text); fmt.Sprint(got) != want {
+			t.Errorf("found %q in %q", got, text)
+		}
+	}
+	for want, cell := range map[string]string{
+		"0.65": "a ÷ b: CPU µs", "2": "a ÷ b: p50", "1,235": "a: CPU µs", "7": "b: CPU µs", "0.5": "x/1: ÷ b", "0.1": "mean: ÷ b", "4": "x/1: b", "": "c: CPU µs",
+	} {
+		const file = `
+server    CPU µs  user µs
+a            1.0        3
+
+median    CPU µs  user µs
+a         1234.6        1
+b              7       22
+
+÷ b       CPU µs      p50
+a          0.647      2.1
+
+ns/op          a b      ÷ b
+x/1            3 4     0.49
+mean                   0.12
+`
+		row, column, _ := strings.Cut(cell, ": ")
+		got, ok := lookUp(file, row, column)
+		if ok != (want != "") || ok && !agree(want, got) {
+			t.Errorf("%s: %v, %v", cell, got, ok)
+		}
+	}
+	if agree("0.79", 0.796) || agree("0.79", 0.784) || !agree("0.79", 0.7949) || !agree("1,235", 1234.6) || agree("1,235", 1236) {
+		t.Error("figures agree that do not, or the other way")
+	}
+}
+
+func checkFigure(t *testing.T, page, shown, file, cell string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Errorf("%s: %v", page, err)
+		return
+	}
+	row, column, _ := strings.Cut(cell, ": ")
+	value, ok := lookUp(string(text), row, column)
+	if !ok {
+		t.Errorf("%s: %s has no cell %q", page, file, cell)
+	} else if !agree(shown, value) {
+		t.Errorf("%s: %q of %s is %v, shown as %s", page, cell, file, value, shown)
+	}
+}
+
+// lookUp returns what a file of results has in a column, in the row of a name, or of two that are divided. The first table that has
+// it counts. Single rounds do not if there are medians.
+func lookUp(file, row, column string) (value float64, ok bool) {
+	row, base, divided := strings.Cut(row, " ÷ ")
+	end := 0 // where the column ends, to the right
+	if _, medians, found := strings.Cut(file, "\nmedian "); found && !strings.HasPrefix(file, "median ") {
+		file = "median " + medians
+	} else if rounds, medians, found := strings.Cut(file, "\nmedian\n"); found { // cmd/idle names the columns only once
+		_, head, _ := strings.Cut(rounds, "\nserver ")
+		head, _, _ = strings.Cut(head, "\n")
+		file = "server " + head + "\n" + medians
+	}
+	for _, line := range strings.Split(file, "\n") {
+		text := []rune(line)
+		if strings.HasPrefix(line, row+"  ") && end > 0 && end <= len(text) {
+			more, _, _ := strings.Cut(string(text[end:]), " ")
+			cell := string(text[:end]) + more
+			if v, err := strconv.ParseFloat(cell[strings.LastIndexByte(cell, ' ')+1:], 64); err == nil {
+				return v, true
+			}
+		}
+		if before, _, found := strings.Cut(line+" ", " "+column+" "); found && divided == strings.HasPrefix(line, "÷ "+base+" ") && (divided || !strings.HasPrefix(line, "÷")) {
+			end = len([]rune(before + " " + column))
+		} else if strings.HasPrefix(line, "÷") || line == "" {
+			end = 0
+		}
+	}
+	return 0, false
+}
+
+// agree reports whether a figure is a value, as far as its digits go.
+func agree(figure string, value float64) bool {
+	_, decimals, _ := strings.Cut(figure, ".")
+	shown, err := strconv.ParseFloat(strings.ReplaceAll(figure, ",", ""), 64)
+	return err == nil && math.Abs(shown-value) <= 0.500001*math.Pow10(-len(decimals))
+}
+
+// The table of benchmarks in memory has a row for each and a column for each server.
+func TestFiguresOfBenches(t *testing.T) {
+	t.Chdir(top)
+	text, err := os.ReadFile("docs/benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results strings.Builder
+	for _, name := range []string{"server", "parse"} {
+		b, err := os.ReadFile("bench/results/" + name + ".cmp.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		results.Write(b)
+	}
+	_, table, found := strings.Cut(string(text), "| benchmark |")
+	columns := strings.Split(strings.TrimSuffix(table[:strings.Index(table, "\n")], "|"), "|")
+	rows := 0
+	for _, line := range strings.Split(table, "\n")[2:] {
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		if len(cells) != len(columns)+1 {
+			break
+		}
+		rows++
+		for i, column := range columns {
+			row, shown := strings.Trim(cells[0], " `"), strings.TrimSpace(cells[i+1])
+			value, ok := lookUp(results.String(), row, strings.ReplaceAll(strings.TrimSpace(column), "net/http", "nethttp"))
+			if !ok || !agree(shown, value) {
+				t.Errorf("%s, %s: %s, measured %v", row, column, shown, value)
+			}
+		}
+	}
+	if !found || rows < 3 {
+		t.Errorf("%d rows", rows)
+	}
+}
