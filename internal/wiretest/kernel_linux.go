@@ -27,6 +27,7 @@ type Kernel struct {
 	closed sync.Cond // a descriptor was closed
 	conns  int       // number of connections so far
 	files  map[int]*kernelFile
+	lowest int // no descriptor below is free
 	misuse []string
 }
 
@@ -48,15 +49,17 @@ const firstDescriptor = 1024
 
 // NewKernel returns a kernel without descriptors.
 func NewKernel() *Kernel {
-	k := &Kernel{files: map[int]*kernelFile{}}
+	k := &Kernel{files: map[int]*kernelFile{}, lowest: firstDescriptor}
 	k.closed.L = &k.mu
 	return k
 }
 
 // open gives f the lowest free descriptor.
 func (k *Kernel) open(f *kernelFile) int {
-	for f.fd = firstDescriptor; k.files[f.fd] != nil; f.fd++ {
+	for k.files[k.lowest] != nil {
+		k.lowest++
 	}
+	f.fd = k.lowest
 	k.files[f.fd] = f
 	return f.fd
 }
@@ -215,6 +218,7 @@ func (k *Kernel) dropLocked(fd int) {
 	}
 	k.files[fd].interest = nil
 	delete(k.files, fd)
+	k.lowest = min(k.lowest, fd)
 	k.closed.Broadcast()
 }
 
