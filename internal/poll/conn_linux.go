@@ -20,9 +20,9 @@ import (
 // also use the methods of net.Conn. If one of those has to wait, the worker first hands the loop to another worker.
 //
 // Exactly one goroutine serves a connection at a time. It got the connection from the loop, and returns it with Park
-// or Finish. Only that goroutine may call TryRead, TryWrite and TryWriteBoth. Other goroutines may use the methods of
-// net.Conn, also later: after the connection was closed they fail, even if the descriptor belongs to another
-// connection.
+// or Finish. Only that goroutine may call TryRead, TryWrite and TryWriteBoth. Other goroutines may use Push and the
+// methods of net.Conn, also later: after the connection was closed they fail, even if the descriptor belongs to another
+// connection. Of these, only Push works while the connection is parked, because it never waits.
 type Conn struct {
 	// Data belongs to the owner.
 	Data any
@@ -76,6 +76,7 @@ const (
 	broken               // the client reads nothing more either
 	closed               // Close was called
 	gone                 // detached from the loop
+	want                 // a Push is running or has left bytes, see Push
 )
 
 // view holds the state that is needed to wait for a connection.
@@ -94,11 +95,12 @@ type limit struct {
 	fires int64 // when the timer fires; 0 while it is stopped
 }
 
-// claim makes the caller serve c. It reports false if c is already being served.
+// claim records an event and makes the caller serve c if the event is a reason to. Something to read always is; room
+// to write is one if a Push has left bytes. claim reports false if there is no reason, or if c is already being served.
 func (c *Conn) claim(bits uint32) bool {
 	for {
 		s := c.state.Load()
-		if s&busy == 0 {
+		if s&busy == 0 && (bits&readable != 0 || s&want != 0) {
 			if c.state.CompareAndSwap(s, (s|bits|busy)&^readable) {
 				return true
 			}
@@ -112,8 +114,8 @@ func (c *Conn) claim(bits uint32) bool {
 }
 
 // Park returns c to the loop, which has c served again when there is something to read, and at the latest when the
-// moment by has come; 0 means never. Park reports false if something has arrived already: then the caller keeps
-// serving c.
+// moment by has come; 0 means never. Park reports false if something has arrived already, or if there is room for the
+// bytes that a Push has left: then the caller keeps serving c.
 func (c *Conn) Park(by Moment) bool {
 	early := c.by.Load()
 	if by = by.tick(); int64(by) != early {
@@ -126,7 +128,7 @@ func (c *Conn) Park(by Moment) bool {
 	loop := c.loop
 	for {
 		s := c.state.Load()
-		if s&readable != 0 {
+		if s&(readable|writable) != 0 && s&(readable|want) != 0 { // the first half suffices for most connections
 			c.state.And(^uint32(readable))
 			return false
 		}
