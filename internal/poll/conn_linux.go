@@ -1,7 +1,6 @@
 package poll
 
 import (
-	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -249,11 +248,9 @@ func (c *Conn) TryWriteBoth(a, b []byte, more bool) (int, error) {
 	return n, c.named("write", err)
 }
 
-// maxSendfile is the maximum number of bytes that one sendfile call is asked to send.
-const maxSendfile = 4 << 20
-
-// SendFile sends up to n bytes of f, starting at its current offset.
-func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
+// SendFile sends up to n bytes of f, starting at off. It does not use the position of f, so several goroutines can send
+// parts of the same file at the same time.
+func (c *Conn) SendFile(f *os.File, off, n int64) (sent int64, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return 0, err
@@ -268,7 +265,7 @@ func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
 			return sent, c.named("sendfile", net.ErrClosed)
 		}
 		err := raw.Control(func(fd uintptr) {
-			m, serr = c.loop.sendfile(int(c.fd), f, int(fd), int(min(n-sent, maxSendfile)))
+			m, serr = c.loop.sendfile(int(c.fd), f, int(fd), off+sent, int(min(n-sent, maxSendfile)))
 		})
 		if c.done(); err != nil {
 			return sent, err
@@ -289,18 +286,33 @@ func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
 	return sent, nil
 }
 
-// ReadFrom implements io.ReaderFrom. It sends files with sendfile.
+// ReadFrom implements io.ReaderFrom. It sends a limited part of a file with sendfile, from the position of the file,
+// which it moves like Read does.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	if l, ok := r.(*io.LimitedReader); ok {
 		if f, ok := l.R.(*os.File); ok {
-			n, err := c.SendFile(f, l.N)
-			l.N -= n
-			if n > 0 || !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOSYS) {
+			if n, err := c.readFile(f, l.N); n > 0 || !CannotSendFile(err) {
+				l.N -= n
 				return n, err
 			}
 		}
 	}
 	return io.Copy(writerOnly{c}, r)
+}
+
+// readFile is ReadFrom for a file.
+func (c *Conn) readFile(f *os.File, n int64) (int64, error) {
+	off, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, syscall.EINVAL // not a regular file
+	}
+	n, err = c.SendFile(f, off, n)
+	if n > 0 {
+		if _, serr := f.Seek(off+n, io.SeekStart); err == nil {
+			err = serr
+		}
+	}
+	return n, err
 }
 
 type writerOnly struct{ io.Writer }
