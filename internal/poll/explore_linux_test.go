@@ -14,8 +14,8 @@ import (
 // Each run starts from the beginning, takes the choices of the previous run up to the last one that has an alternative,
 // and takes this alternative.
 //
-// A rule is violated if no thread can continue although there is something left to do, and also if a run comes back to a
-// state that it had before, because threads could then go round in circles forever.
+// A rule is violated if no thread can continue although there is something left to do. A run must also never come back
+// to a state that it had before, because threads could then go round in circles forever.
 type explorer struct {
 	most   int // maximum number of states
 	states int

@@ -413,8 +413,8 @@ func (m *pushModel) wrong(quiet bool) string {
 	return ""
 }
 
-// A connection that is written to from several goroutines, whether a worker serves it or it is parked, gets each byte
-// once and in order, and nothing stays unsent while there is room. All orders of steps are tried.
+// Several goroutines write to a connection, whether a worker serves it or it is parked. The client gets each byte once
+// and in order, and nothing stays unsent while there is room. All orders of steps are tried.
 func TestPushInAllOrders(t *testing.T) {
 	scenes := pushScenes
 	if wiretest.Long() {
