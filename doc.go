@@ -118,6 +118,8 @@
 //	server_plain.go              the common response, written fast
 //	server_predict.go            whether a handler will block
 //	server_response.go           sending responses
+//	server_sendfile_other.go     no sendfile with an offset
+//	server_sendfile_unix.go      parts of files by sendfile
 //	server_settings.go           settings with defaults, engine types
 //	server_shutdown.go           running until shutdown
 //	server_stats.go              counters

@@ -294,9 +294,9 @@ func (s *streamSink) put(p []byte) error {
 // file is read behind the head: that saves a system call, and both leave in one packet.
 func (s *streamSink) copyFrom(r io.Reader) (err error) {
 	defer recoverStream(&err)
-	if file := fileOf(r); file != nil && s.left > smallBody && !s.chunked {
-		if rf, ok := s.o.c.nc.(io.ReaderFrom); ok {
-			n, err := s.o.readFrom(rf, file, s.left)
+	if rf, ok := s.o.c.nc.(io.ReaderFrom); ok && s.left > smallBody && !s.chunked {
+		if file, at, ok := fileAt(r); ok {
+			n, err := s.o.sendFile(rf, file, at, s.left)
 			s.left -= n
 			return err
 		}

@@ -347,22 +347,10 @@ func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	if event.Events&(syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
 		bits |= broken
 	}
-	if bits&readable == 0 { // while c is not served, no goroutine waits to write
-		c.note(bits)
-		return nil
-	}
 	if !c.claim(bits) {
 		return nil
 	}
 	return c
-}
-
-// note records an event that is no reason to serve c.
-func (c *Conn) note(bits uint32) {
-	c.state.Or(bits)
-	if v := c.view.Load(); v != nil {
-		v.wake()
-	}
 }
 
 // begin begins a run, in which w serves c unless c is nil. Until the run ends, w may be overtaken and must not touch

@@ -135,19 +135,16 @@ func (k *Kernel) Writev(fd int, a, b []byte) (int, error) {
 	return k.Write(fd, append(append(make([]byte, 0, len(a)+len(b)), a...), b...))
 }
 
-func (k *Kernel) Sendfile(fd int, f *os.File, n int) (int, error) {
+func (k *Kernel) Sendfile(fd int, f *os.File, off int64, n int) (int, error) {
 	p := make([]byte, min(n, 64<<10))
-	n, err := f.Read(p)
-	if err == io.EOF || n == 0 && err == nil {
-		return 0, nil
-	} else if err != nil {
+	n, err := f.ReadAt(p, off)
+	if n == 0 {
+		if err == io.EOF {
+			err = nil
+		}
 		return 0, err
 	}
-	m, err := k.Write(fd, p[:n])
-	if _, serr := f.Seek(int64(m-n), io.SeekCurrent); serr != nil {
-		return 0, serr
-	}
-	return m, err
+	return k.Write(fd, p[:n])
 }
 
 func (k *Kernel) Shutdown(fd, how int) error {
