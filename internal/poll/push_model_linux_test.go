@@ -154,7 +154,7 @@ func newPushModel(scene *pushScene, rules *pushRules) *pushModel {
 		})
 	}
 	if scene.kick {
-		m.begin("kicker", func() { m.pause("kick", nil); m.links[0].c.Kick() })
+		m.begin("kicker", func() { m.pause("kick", nil); kickBeside(m.links[0].c) })
 	}
 	if scene.steal > 0 {
 		m.begin("watchdog", m.watch)
@@ -184,6 +184,13 @@ func (m *pushModel) begin(name string, body func()) {
 	m.now = t
 	t.step()
 	m.now = before
+}
+
+// kickBeside is Kick, but a worker off the loop serves c, beside the loop.
+func kickBeside(c *Conn) {
+	if c.claim(readable) {
+		c.HandOver()
+	}
 }
 
 func (m *pushModel) pause(at string, able func() bool) { m.now.pause(at, able) }
@@ -365,8 +372,8 @@ func (m *pushModel) state(b []byte) []byte {
 		if len(w.tasks) > 0 {
 			t := <-w.tasks
 			b = append(b, flags(t.lead != nil))
-			if kick, ok := t.data.(kick); ok {
-				b = append(b, byte(kick.c.Data.(*link).id))
+			if handed, ok := t.data.(handed); ok {
+				b = append(b, byte(handed.c.Data.(*link).id))
 			}
 			w.tasks <- t
 		}
