@@ -25,7 +25,7 @@ func TestIntegers(t *testing.T) {
 		{"cut within", "\x7f\xff\xff\xff", 0x7f, 0, ErrTruncated},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			n, next, err := readInt([]byte(tt.in+"x")[:len(tt.in)], 0, tt.mask)
+			n, next, err := readInt([]byte(tt.in + "x")[:len(tt.in)], 0, tt.mask)
 			if n != tt.want || err != tt.err || err == nil && next != len(tt.in) {
 				t.Errorf("got %d up to %d, %v, want %d, %v", n, next, err, tt.want, tt.err)
 			}
