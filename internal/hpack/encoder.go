@@ -1,0 +1,109 @@
+package hpack
+
+import (
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// Encoder has the state of one direction of a connection: a copy of the dynamic table in the peer's decoder. Call Init
+// before use. An Encoder is not safe for concurrent use.
+//
+// A block begins with [Encoder.Begin], and then has a field for each call of the Append functions, pseudo-fields first. Blocks
+// must be sent in the order in which they were encoded, and none may be left out, because each may change the peer's table.
+// Fields that the encoder has sent before take one or two bytes, and are encoded without allocation.
+type Encoder struct {
+	table table
+
+	// latest has for a name, see slotOf, the number of the entry that was used last, plus 1, modulo 2^16. It may be
+	// outdated, so find checks the entry.
+	latest [32]uint16
+
+	limit    uint32 // the largest table that this side wants
+	told     uint32 // size of the peer's table, as of the last table size update
+	peerMax  uint32 // maximum that the peer allows
+	smallest uint32 // smallest peerMax since the last block
+}
+
+// Init prepares e for a new connection. It uses up to limit bytes of the peer's table, but not more than the peer allows.
+// Smaller limits take less memory here. They cost nothing on the wire until entries are evicted that are still in use.
+func (e *Encoder) Init(limit int) {
+	*e = Encoder{limit: uint32(min(limit, MaxTableSize)), told: DefaultTableSize, peerMax: DefaultTableSize, smallest: DefaultTableSize}
+	e.resize()
+}
+
+// SetPeerMaxTableSize applies a SETTINGS_HEADER_TABLE_SIZE of the peer. The next block begins with the table size updates
+// that RFC 9113 §4.3.1 requires, if any.
+func (e *Encoder) SetPeerMaxTableSize(n uint32) {
+	e.peerMax = n
+	e.smallest = min(e.smallest, n)
+}
+
+// Generation returns a number that changes whenever the table changes. If it is equal before two calls that encode the same
+// fields, and the first call did not change it, both calls append the same bytes.
+func (e *Encoder) Generation() uint64 { return e.table.changes }
+
+// Begin starts a field block: it appends the table size updates that are due.
+func (e *Encoder) Begin(dst []byte) []byte {
+	if e.peerMax == e.told && e.smallest == e.told {
+		return dst
+	}
+	return e.update(dst)
+}
+
+// update appends up to two table size updates: to the smallest size that the peer allowed since the last block, and to the
+// current one (RFC 7541 §4.2). The table becomes larger than DefaultTableSize only if this side wants more.
+func (e *Encoder) update(dst []byte) []byte {
+	want := min(e.peerMax, max(e.limit, DefaultTableSize))
+	if low := min(e.smallest, want); low < e.told {
+		dst = e.tell(dst, low)
+	}
+	if want != e.told {
+		dst = e.tell(dst, want)
+	}
+	e.smallest = e.peerMax
+	return dst
+}
+
+func (e *Encoder) tell(dst []byte, size uint32) []byte {
+	e.told = size
+	e.resize()
+	return appendInt(dst, 0x20, 0x1f, int(size))
+}
+
+// resize adapts the table to the peer's. A smaller table here forgets the oldest entries earlier than the peer does. The
+// indexes of the remaining entries are the same on both sides, because they count from the newest entry.
+func (e *Encoder) resize() { e.table.setMax(int(min(e.told, e.limit))) }
+
+// find returns the index of the dynamic entry with this name and value, or 0. Without such an entry, it returns the index of
+// an entry with this name as nameIndex, or 0.
+func find[V ascii.Text](e *Encoder, id field.ID, p Pseudo, value V) (index, nameIndex int) {
+	slot := slotOf(id, p)
+	age := int(uint16(e.table.added) - e.latest[slot])
+	if e.has(age, id, p) {
+		if hasValue(e, age, value) {
+			return lastStatic + 1 + age, 0
+		}
+		nameIndex = lastStatic + 1 + age
+	}
+	for age = range int(e.table.count) {
+		if e.has(age, id, p) && hasValue(e, age, value) {
+			e.latest[slot] = uint16(e.table.added) - uint16(age)
+			return lastStatic + 1 + age, 0
+		}
+	}
+	return 0, nameIndex
+}
+
+// slotOf returns the index in latest for a name. Several names may have the same.
+func slotOf(id field.ID, p Pseudo) int { return int(id+field.ID(p)<<3) % len(Encoder{}.latest) }
+
+// has reports whether the entry that is age entries older than the newest one exists and has this name.
+func (e *Encoder) has(age int, id field.ID, p Pseudo) bool {
+	entry := e.table.at(age)
+	return entry != nil && entry.id == id && entry.pseudo == p
+}
+
+func hasValue[V ascii.Text](e *Encoder, age int, value V) bool {
+	entry := e.table.at(age)
+	return int(entry.valueLen) == len(value) && hasText(&e.table, entry.valueStart(), value)
+}
