@@ -1,6 +1,8 @@
 package hpack
 
 import (
+	"math"
+
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
 )
@@ -21,17 +23,19 @@ type Encoder struct {
 	limit    uint32 // the largest table that this side wants
 	told     uint32 // size of the peer's table, as of the last table size update
 	peerMax  uint32 // maximum that the peer allows
-	smallest uint32 // smallest peerMax since the last block
+	smallest uint32 // smallest value that peerMax was set to since the last block; notSet if it was not
 }
+
+const notSet = math.MaxUint32
 
 // Init prepares e for a new connection. It uses up to limit bytes of the peer's table, but not more than the peer allows.
 // Smaller limits take less memory here. They cost nothing on the wire until entries are evicted that are still in use.
 func (e *Encoder) Init(limit int) {
-	*e = Encoder{limit: uint32(min(limit, MaxTableSize)), told: DefaultTableSize, peerMax: DefaultTableSize, smallest: DefaultTableSize}
+	*e = Encoder{limit: uint32(min(limit, MaxTableSize)), told: DefaultTableSize, peerMax: DefaultTableSize, smallest: notSet}
 	e.resize()
 }
 
-// SetPeerMaxTableSize applies a SETTINGS_HEADER_TABLE_SIZE of the peer. The next block begins with the table size updates
+// SetPeerMaxTableSize applies a SETTINGS_HEADER_TABLE_SIZE of the peer. The next block begins with the table size update
 // that RFC 9113 §4.3.1 requires, if any.
 func (e *Encoder) SetPeerMaxTableSize(n uint32) {
 	e.peerMax = n
@@ -42,29 +46,24 @@ func (e *Encoder) SetPeerMaxTableSize(n uint32) {
 // fields, and the first call did not change it, both calls append the same bytes.
 func (e *Encoder) Generation() uint64 { return e.table.changes }
 
-// Begin starts a field block: it appends the table size updates that are due.
+// Begin starts a field block: it appends the table size update that is due, if any.
 func (e *Encoder) Begin(dst []byte) []byte {
-	if e.peerMax == e.told && e.smallest == e.told {
+	if e.peerMax == e.told && e.smallest >= e.told {
 		return dst
 	}
 	return e.update(dst)
 }
 
-// update appends up to two table size updates: to the smallest size that the peer allowed since the last block, and to the
-// current one (RFC 7541 §4.2). The table becomes larger than DefaultTableSize only if this side wants more.
+// update chooses a size that the peer permitted all the time since the last block, and appends it if it is a new one (RFC 7541
+// §4.2). If the peer has reduced and then increased the maximum, the increase is used from the next block on. A block could
+// also have both sizes, but x/net refuses the second one. The table becomes larger than DefaultTableSize only if this side
+// wants that.
 func (e *Encoder) update(dst []byte) []byte {
-	want := min(e.peerMax, max(e.limit, DefaultTableSize))
-	if low := min(e.smallest, want); low < e.told {
-		dst = e.tell(dst, low)
+	size := min(e.smallest, e.peerMax, max(e.limit, DefaultTableSize))
+	e.smallest = notSet
+	if size == e.told {
+		return dst
 	}
-	if want != e.told {
-		dst = e.tell(dst, want)
-	}
-	e.smallest = e.peerMax
-	return dst
-}
-
-func (e *Encoder) tell(dst []byte, size uint32) []byte {
 	e.told = size
 	e.resize()
 	return appendInt(dst, 0x20, 0x1f, int(size))
