@@ -179,7 +179,7 @@ func BenchmarkHuffman(b *testing.B) {
 	b.Run("encode/gallop", func(b *testing.B) {
 		b.SetBytes(int64(len(agent)))
 		for b.Loop() {
-			dst = appendEncoded(dst[:0], agent)
+			dst = appendEncoded(dst[:0], agent, encodedLen(agent))
 		}
 	})
 	b.Run("encode/xnet", func(b *testing.B) {

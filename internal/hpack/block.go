@@ -1,9 +1,5 @@
 package hpack
 
-import (
-	"github.com/gallop-http/gallop/internal/field"
-)
-
 // Limits limits what a field block may hold. All lengths are those after decoding.
 type Limits struct {
 	List   int // maximum size of the list: names and values, and FieldOverhead for each field (RFC 9113 §10.5.1)
@@ -36,6 +32,7 @@ type Block struct {
 	at      int // index of the next byte of in
 	limits  *Limits
 	size    int64 // of the list so far
+	list    int64 // limits.List, or -1 when no further field is admitted
 	count   int   // of fields so far
 	updates int   // of the table's size
 	err     *Error
@@ -45,28 +42,38 @@ type Block struct {
 // Next decodes the next field into b.Field and reports whether there was one.
 func (b *Block) Next() bool {
 	for b.at < len(b.in) && b.err == nil {
-		ok := false
-		switch c := b.in[b.at]; {
-		case c >= 0x80:
-			ok = b.indexed()
-		case c >= 0x40:
-			ok = b.literal(0x3f, true, false)
-		case c >= 0x20:
-			b.resize()
-		default:
-			ok = b.literal(0x0f, false, c >= 0x10)
-		}
-		if ok {
+		c := b.in[b.at]
+		if c > 0x80 && c <= 0x80|lastStatic { // a static entry, the usual case
+			b.at++
+			if b.indexedStatic(&statics[c&0x7f]) {
+				return true
+			}
+		} else if b.instruction(c) {
 			return true
 		}
 	}
 	return false
 }
 
+// instruction decodes a field or a table size update that begins with c (RFC 7541 §6). It reports whether that was a field
+// that the caller gets.
+func (b *Block) instruction(c byte) bool {
+	switch {
+	case c >= 0x80:
+		return b.indexed()
+	case c >= 0x40:
+		return b.literal(0x3f, true, false)
+	case c >= 0x20:
+		b.resize()
+		return false
+	}
+	return b.literal(0x0f, false, c >= 0x10)
+}
+
 // Discard decodes the rest of the block for the sake of the table, and ignores its fields. It returns the same as Err.
 func (b *Block) Discard() error {
 	if b.excess == nil {
-		b.excess = errDiscarded
+		b.excess, b.list = errDiscarded, -1
 	}
 	for b.Next() {
 	}
@@ -96,49 +103,50 @@ func (b *Block) fail(err *Error) {
 	}
 }
 
-// indexed decodes an indexed field (RFC 7541 §6.1).
+// indexed decodes an indexed field (RFC 7541 §6.1). Next has decoded most of those in the static table.
 func (b *Block) indexed() bool {
 	i := b.integer(0x7f)
-	if i > lastStatic {
-		return b.indexedDynamic(i - lastStatic - 1)
+	if i > 0 && i <= lastStatic {
+		return b.indexedStatic(&statics[i])
 	}
-	if i == 0 {
-		b.fail(ErrIndex)
-		return false
-	}
-	e := &statics[i]
-	if !b.admit(len(e.name), len(e.value)) {
-		return false
-	}
-	b.Field = Field{ID: e.id, Pseudo: e.pseudo}
-	if e.pseudo == Regular {
-		b.Name = field.Span{Off: uint32(len(b.Out)), Len: uint32(len(e.name))}
-		b.Out = append(b.Out, e.name...)
-	}
-	b.Value = field.Span{Off: uint32(len(b.Out)), Len: uint32(len(e.value))}
-	b.Out = append(b.Out, e.value...)
-	return true
-}
-
-func (b *Block) indexedDynamic(age int) bool {
-	t := &b.d.table
-	e := t.at(age)
+	e := b.d.table.at(i - lastStatic - 1)
 	if e == nil {
 		b.fail(ErrIndex)
 		return false
 	}
-	if !b.admit(int(e.nameLen), int(e.valueLen)) {
+	return b.indexedDynamic(e)
+}
+
+func (b *Block) indexedStatic(e *staticEntry) bool {
+	if !b.admit(len(e.name), len(e.value)) {
 		return false
 	}
-	off, n := uint32(len(b.Out)), uint32(e.nameLen)
-	b.Field = Field{ID: e.id, Pseudo: e.pseudo, Form: e.form}
-	if e.pseudo != Regular {
-		n = 0
-	}
-	b.Name = field.Span{Off: off, Len: n}
-	b.Value = field.Span{Off: off + n, Len: uint32(e.valueLen)}
-	b.Out = t.appendText(b.Out, e.valueStart()-n, int(n)+int(e.valueLen))
+	b.ID, b.Pseudo, b.Form, b.Sensitive = e.id, e.pseudo, 0, false
+	b.setSpans(e.shown, len(e.value))
+	b.Out = append(b.Out, e.text...)
 	return true
+}
+
+func (b *Block) indexedDynamic(e *entry) bool {
+	name, value := int(e.nameLen), int(e.valueLen)
+	if !b.admit(name, value) {
+		return false
+	}
+	b.ID, b.Pseudo, b.Form, b.Sensitive = e.id, e.pseudo, e.form, false
+	start := e.start
+	if e.pseudo != Regular {
+		name, start = 0, e.valueStart()
+	}
+	b.setSpans(name, value)
+	b.Out = b.d.table.appendText(b.Out, start, name+value)
+	return true
+}
+
+// setSpans says that a name and a value of these lengths follow at the end of Out.
+func (b *Block) setSpans(name, value int) {
+	off := uint32(len(b.Out))
+	b.Name.Off, b.Name.Len = off, uint32(name)
+	b.Value.Off, b.Value.Len = off+uint32(name), uint32(value)
 }
 
 // resize decodes a table size update (RFC 7541 §6.3). A block may begin with two of them, if the size was first reduced
@@ -163,20 +171,24 @@ func (b *Block) resize() {
 
 // admit counts a field with a name and a value of these lengths. It reports whether the block is within its limits.
 func (b *Block) admit(name, value int) bool {
-	b.size += int64(name) + int64(value) + FieldOverhead
+	b.size += int64(name + value + FieldOverhead)
 	b.count++
-	if b.excess != nil {
-		return false
-	}
-	switch lim := b.limits; {
-	case b.size > int64(lim.List):
+	return b.size <= b.list && b.count <= b.limits.Fields && max(name, value) <= b.limits.String || b.exceed()
+}
+
+// exceed notes which limit the field that was counted last exceeds, unless an earlier one did. It returns false.
+func (b *Block) exceed() bool {
+	switch {
+	case b.excess != nil:
+	case b.size > int64(b.limits.List):
 		b.excess = ErrListTooLarge
-	case b.count > lim.Fields:
+	case b.count > b.limits.Fields:
 		b.excess = ErrTooManyFields
-	case name > lim.String, value > lim.String, name > field.MaxNameLen:
+	default:
 		b.excess = ErrStringTooLong
 	}
-	return b.excess == nil
+	b.list = -1
+	return false
 }
 
 // integer decodes an integer whose prefix has the bits of mask. It returns 0 after an error.

@@ -22,7 +22,7 @@ func (b *Block) literal(mask byte, insert, sensitive bool) bool {
 	if insert {
 		b.insert(name, nameLen, valueLen)
 	}
-	if !b.admit(nameLen, valueLen) {
+	if !b.admit(nameLen, valueLen) || nameLen > field.MaxNameLen && !b.exceed() {
 		b.Out = b.Out[:mark]
 		return false
 	}

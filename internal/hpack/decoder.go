@@ -43,7 +43,9 @@ func (d *Decoder) Generation() uint64 { return d.table.changes }
 // frames (RFC 9113 §4.3). The caller limits the length of the block. in and lim must not change while b is in use. The
 // fields' bytes are appended to b.Out, which Start leaves alone.
 func (d *Decoder) Start(b *Block, in []byte, lim *Limits) {
-	*b = Block{Out: b.Out, d: d, in: in, limits: lim}
+	b.d, b.in, b.limits = d, in, lim
+	b.at, b.size, b.list, b.count, b.updates = 0, 0, int64(lim.List), 0, 0
+	b.err, b.excess = nil, nil
 	if d.due != notDue && (len(in) == 0 || in[0]>>5 != 1) {
 		b.fail(ErrSizeUpdateMissing)
 	}

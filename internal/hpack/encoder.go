@@ -76,17 +76,17 @@ func (e *Encoder) resize() { e.table.setMax(int(min(e.told, e.limit))) }
 // find returns the index of the dynamic entry with this name and value, or 0. Without such an entry, it returns the index of
 // an entry with this name as nameIndex, or 0.
 func find[V ascii.Text](e *Encoder, id field.ID, p Pseudo, value V) (index, nameIndex int) {
-	slot := slotOf(id, p)
-	age := int(uint16(e.table.added) - e.latest[slot])
-	if e.has(age, id, p) {
-		if hasValue(e, age, value) {
-			return lastStatic + 1 + age, 0
-		}
+	t, slot := &e.table, slotOf(id, p)
+	age := int(uint16(t.added) - e.latest[slot])
+	if entry := t.at(age); entry != nil && entry.id == id && entry.pseudo == p {
 		nameIndex = lastStatic + 1 + age
+		if hasValue(t, entry, value) {
+			return nameIndex, 0
+		}
 	}
-	for age = range int(e.table.count) {
-		if e.has(age, id, p) && hasValue(e, age, value) {
-			e.latest[slot] = uint16(e.table.added) - uint16(age)
+	for age = range int(t.count) {
+		if entry := t.at(age); entry.id == id && entry.pseudo == p && hasValue(t, entry, value) {
+			e.latest[slot] = uint16(t.added) - uint16(age)
 			return lastStatic + 1 + age, 0
 		}
 	}
@@ -96,13 +96,6 @@ func find[V ascii.Text](e *Encoder, id field.ID, p Pseudo, value V) (index, name
 // slotOf returns the index in latest for a name. Several names may have the same.
 func slotOf(id field.ID, p Pseudo) int { return int(id+field.ID(p)<<3) % len(Encoder{}.latest) }
 
-// has reports whether the entry that is age entries older than the newest one exists and has this name.
-func (e *Encoder) has(age int, id field.ID, p Pseudo) bool {
-	entry := e.table.at(age)
-	return entry != nil && entry.id == id && entry.pseudo == p
-}
-
-func hasValue[V ascii.Text](e *Encoder, age int, value V) bool {
-	entry := e.table.at(age)
-	return int(entry.valueLen) == len(value) && hasText(&e.table, entry.valueStart(), value)
+func hasValue[V ascii.Text](t *table, e *entry, value V) bool {
+	return int(e.valueLen) == len(value) && hasText(t, e.valueStart(), value)
 }

@@ -18,6 +18,7 @@ const tableBits = 12
 //	24…25 number of symbols; 0 if the first code is longer than tableBits
 type pair uint32
 
+// The lengths are below 16. The compiler knows that, and shifts without looking at the count.
 func (p pair) firstLen() uint { return uint(p>>16) & 15 }
 func (p pair) allLen() uint   { return uint(p>>20) & 15 }
 func (p pair) count() int     { return int(p >> 24) }
@@ -92,12 +93,17 @@ func longSymbol(w uint32) (symbol uint16, n uint) {
 // maxDecoded returns how many symbols n bytes can hold. The shortest codes have five bits.
 func maxDecoded(n int) int { return n*8/5 + 1 }
 
+// spare is the room that huffmanReader needs besides the symbols. It decodes up to 64 bits without looking at the room,
+// and stores two bytes at a time.
+const spare = 16
+
 // appendDecoded appends what the Huffman-coded src stands for.
 func appendDecoded(dst, src []byte) ([]byte, *Error) {
 	start := len(dst)
-	dst = slices.Grow(dst, maxDecoded(len(src))+1)
+	room := maxDecoded(len(src)) + spare
+	dst = slices.Grow(dst, room)
 	h := huffmanReader{src: src}
-	n, err := h.read(dst[start : start+maxDecoded(len(src))+1])
+	n, err := h.read(dst[start : start+room])
 	return dst[:start+n], err
 }
 
@@ -120,19 +126,19 @@ type huffmanReader struct {
 	n   uint
 }
 
-// read decodes into out until fewer than two bytes of out are left, or the string ends. It returns the number of bytes;
-// 0 means the end. out must have room for two bytes.
+// read decodes into out until fewer than spare bytes of out are left, or the string ends. It returns the number of bytes;
+// 0 means the end. out must have room for more than spare bytes.
 func (h *huffmanReader) read(out []byte) (int, *Error) {
 	src, acc, n, used := h.src, h.acc, h.n, 0
-	for len(out)-used >= 2 {
+	for len(out)-used >= spare {
 		if len(src) >= 8 { // fill acc up to at least 56 bits
-			acc |= binary.BigEndian.Uint64(src) >> n
-			src = src[(63-n)>>3:]
+			acc |= binary.BigEndian.Uint64(src) >> (n & 63)
+			src = src[(63-n)>>3&7:]
 			n |= 56
 		} else if src, acc, n = fill(src, acc, n); n < maxCode {
 			break
 		}
-		for n >= maxCode && len(out)-used >= 2 { // acc holds at least one code
+		for n >= maxCode { // acc holds at least one code
 			p := pairs[acc>>(64-tableBits)]
 			if p.count() == 0 {
 				symbol, length := longSymbol(uint32(acc >> 32))
@@ -140,7 +146,7 @@ func (h *huffmanReader) read(out []byte) (int, *Error) {
 					return used, ErrHuffmanEOS
 				}
 				out[used] = byte(symbol)
-				used, acc, n = used+1, acc<<length, n-length
+				used, acc, n = used+1, acc<<(length&63), n-length
 				continue
 			}
 			binary.LittleEndian.PutUint16(out[used:], uint16(p))
@@ -156,7 +162,7 @@ func (h *huffmanReader) read(out []byte) (int, *Error) {
 // fill moves bytes of src to acc while there is room.
 func fill(src []byte, acc uint64, n uint) ([]byte, uint64, uint) {
 	for ; len(src) > 0 && n <= 56; n += 8 {
-		acc |= uint64(src[0]) << (56 - n)
+		acc |= uint64(src[0]) << ((56 - n) & 63)
 		src = src[1:]
 	}
 	return src, acc, n
@@ -164,7 +170,7 @@ func fill(src []byte, acc uint64, n uint) ([]byte, uint64, uint) {
 
 // readEnd decodes the last bits, if only fewer than maxCode of them are left, and checks the padding.
 func (h *huffmanReader) readEnd(out []byte, used int) (int, *Error) {
-	for len(h.src) == 0 && h.n < maxCode && len(out)-used >= 2 {
+	for len(h.src) == 0 && h.n < maxCode && used < len(out) {
 		padded := h.acc | ^uint64(0)>>h.n
 		if padded == ^uint64(0) && h.n < 8 {
 			h.acc, h.n = 0, 0

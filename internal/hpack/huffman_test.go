@@ -63,7 +63,7 @@ func TestHuffmanErrors(t *testing.T) {
 // checkString encodes and decodes s, and compares the code with x/net's.
 func checkString(t *testing.T, s string) {
 	t.Helper()
-	coded := appendEncoded(nil, s)
+	coded := appendEncoded(nil, s, encodedLen(s))
 	if want := hpack.AppendHuffmanString(nil, s); !bytes.Equal(coded, want) || encodedLen(s) != len(want) {
 		t.Fatalf("%q is coded as %x (%d), want %x", s, coded, encodedLen(s), want)
 	}

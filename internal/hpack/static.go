@@ -5,6 +5,8 @@ import "github.com/gallop-http/gallop/internal/field"
 // staticEntry is an entry of the static table (RFC 7541 appendix A).
 type staticEntry struct {
 	name, value string
+	text        string // what the decoder appends: the name, unless it is one of a pseudo-field, and the value
+	shown       int    // length of the name in text
 	id          field.ID
 	pseudo      Pseudo
 }
@@ -80,7 +82,10 @@ var statics = buildStatics([...]string{
 func buildStatics(text [2 * lastStatic]string) (t [lastStatic + 1]staticEntry) {
 	for i := 1; i <= lastStatic; i++ {
 		e := staticEntry{name: text[2*i-2], value: text[2*i-1]}
-		e.id, e.pseudo = field.Lookup(e.name), pseudoOf([]byte(e.name))
+		e.id, e.pseudo, e.text = field.Lookup(e.name), pseudoOf([]byte(e.name)), e.value
+		if e.pseudo == Regular {
+			e.text, e.shown = e.name+e.value, len(e.name)
+		}
 		t[i] = e
 	}
 	return t
