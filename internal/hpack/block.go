@@ -19,10 +19,10 @@ type Limits struct {
 //	}
 //	list.Rebase(b.Out)
 //
-// Next must be called until it returns false. To ignore the fields that are left, call Discard. If the block exceeds a
-// limit, Next returns no further field, but decodes the rest for the sake of the table. Beyond the limit, it stores
-// nothing in Out, except for the field in work if that goes into the table. Out therefore grows to at most Limits.List or
-// the size of the table, plus the slack of append.
+// Call Next until it returns false, then check Err and Excess. To ignore the remaining fields, call Discard. If the block
+// exceeds a limit, Next returns no further field, but decodes the rest for the sake of the table. Fields beyond the limit
+// are only counted. If such a field goes into the table, Out holds it for a moment. The fields in Out therefore take at most
+// Limits.List bytes, and that moment the size of the table in addition.
 type Block struct {
 	Out   []byte // the fields' bytes
 	Field        // the field that Next decoded
@@ -103,7 +103,7 @@ func (b *Block) fail(err *Error) {
 	}
 }
 
-// indexed decodes an indexed field (RFC 7541 §6.1). Next has decoded most of those in the static table.
+// indexed decodes an indexed field (RFC 7541 §6.1). Next decodes most entries of the static table itself.
 func (b *Block) indexed() bool {
 	i := b.integer(0x7f)
 	if i > 0 && i <= lastStatic {

@@ -5,9 +5,9 @@ import "math"
 // Decoder has the state of one direction of a connection: the dynamic table that the peer's encoder fills. Call Init before
 // use. A Decoder is not safe for concurrent use.
 //
-// All field blocks of a connection must be decoded in the order of their arrival and to their end, also those of streams
-// that were refused or reset, because each block may change the table (RFC 9113 §4.3). After an error of [Block.Err], the
-// Decoder must not be used any more.
+// Decode all field blocks of a connection in the order of their arrival, and each of them to its end. That includes blocks
+// of streams that were refused or reset, because each block may change the table (RFC 9113 §4.3). Do not use a Decoder
+// after [Block.Err] has returned an error.
 type Decoder struct {
 	table table
 

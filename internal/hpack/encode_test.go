@@ -73,6 +73,8 @@ func TestEncoding(t *testing.T) {
 		{"Set-Cookie", "Set-Cookie: a", "1f28 01 61", "1f28 01 61"},
 		{"Cookie of 19 bytes", "Cookie: 0123456789012345678", "1f11 13 30313233343536373839303132333435363738", "1f11 13 30313233343536373839303132333435363738"},
 		{"Cookie of 20 bytes", "Cookie: 01234567890123456789", "", "be"},
+		{"Link of 255 bytes", "Link: " + strings.Repeat("0", 255), "", "be"},
+		{"more than 255 bytes of Link", "Link: " + strings.Repeat("0", 256), "", ""},
 		{"half the table", "Server: " + strings.Repeat("0", 2048-6-32), "", "be"},
 		{"more than half the table", "Server: " + strings.Repeat("0", 2048-6-32+1), "", ""},
 	} {

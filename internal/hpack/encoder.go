@@ -10,14 +10,16 @@ import (
 // Encoder has the state of one direction of a connection: a copy of the dynamic table in the peer's decoder. Call Init
 // before use. An Encoder is not safe for concurrent use.
 //
-// A block begins with [Encoder.Begin], and then has a field for each call of the Append functions, pseudo-fields first. Blocks
-// must be sent in the order in which they were encoded, and none may be left out, because each may change the peer's table.
-// Fields that the encoder has sent before take one or two bytes, and are encoded without allocation.
+// A block begins with [Encoder.Begin]. Each Append function adds a field to it, pseudo-fields first. Send all blocks, in the
+// order in which they were encoded, because each block may change the peer's table. Do not drop the block of a stream that
+// was reset meanwhile.
+//
+// If a field is in the table, it takes one or two bytes. Encoding does not allocate, except to grow dst and the table.
 type Encoder struct {
 	table table
 
-	// latest has for a name, see slotOf, the number of the entry that was used last, plus 1, modulo 2^16. It may be
-	// outdated, so find checks the entry.
+	// latest has the entry that was used last, for each slot of names (see slotOf): the entry's number plus 1, modulo 2^16.
+	// The number may be outdated, so find checks the entry.
 	latest [32]uint16
 
 	limit    uint32 // the largest table that this side wants
@@ -28,8 +30,8 @@ type Encoder struct {
 
 const notSet = math.MaxUint32
 
-// Init prepares e for a new connection. It uses up to limit bytes of the peer's table, but not more than the peer allows.
-// Smaller limits take less memory here. They cost nothing on the wire until entries are evicted that are still in use.
+// Init prepares e for a new connection. It uses up to limit bytes of the peer's table, but not more than the peer allows. 0
+// turns the table off. A smaller limit takes less memory here, but evicts fields sooner, which are then sent in full again.
 func (e *Encoder) Init(limit int) {
 	*e = Encoder{limit: uint32(min(limit, MaxTableSize)), told: DefaultTableSize, peerMax: DefaultTableSize, smallest: notSet}
 	e.resize()
@@ -54,10 +56,10 @@ func (e *Encoder) Begin(dst []byte) []byte {
 	return e.update(dst)
 }
 
-// update chooses a size that the peer permitted all the time since the last block, and appends it if it is a new one (RFC 7541
-// §4.2). If the peer has reduced and then increased the maximum, the increase is used from the next block on. A block could
-// also have both sizes, but x/net refuses the second one. The table becomes larger than DefaultTableSize only if this side
-// wants that.
+// update chooses the largest size that the peer has permitted ever since the last block, and appends it if it is new (RFC
+// 7541 §4.2). If the peer has reduced and then increased the maximum, the second block afterwards uses the increase. RFC
+// 7541 permits two updates in one block, but x/net refuses the second one. The table becomes larger than DefaultTableSize
+// only if this side wants that.
 func (e *Encoder) update(dst []byte) []byte {
 	size := min(e.smallest, e.peerMax, max(e.limit, DefaultTableSize))
 	e.smallest = notSet

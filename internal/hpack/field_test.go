@@ -6,7 +6,7 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// What a Field says about a literal, and again about the table's copy of it.
+// A Field has the same properties when it arrives as a literal and when it comes from the table.
 func TestFieldProperties(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string

@@ -4,9 +4,10 @@
 // The package does no I/O, starts no goroutine and reads no clock: bytes in, values out. It keeps no byte of its
 // callers, because the dynamic tables copy what they store.
 //
-// decoder.go and block.go decode, encoder.go and encode.go encode, policy.go decides which fields the encoder stores,
-// table.go has the dynamic table, static.go the static one, huffman*.go the Huffman code, integer.go the integers, form.go
-// the characters that HTTP/2 permits, and errors.go the errors.
+// The decoder is in decoder.go (its state), block.go (a block) and block_literal.go (literal fields). The encoder is in
+// encoder.go (its state), encode.go (fields) and policy.go (which fields it stores). Both use the tables in table.go and
+// static.go, the integers in integer.go and the Huffman code in huffman*.go. form.go checks the characters of fields, and
+// errors.go lists the errors.
 package hpack
 
 import "github.com/gallop-http/gallop/internal/field"

@@ -1,8 +1,8 @@
 package hpack
 
-// The Huffman code of RFC 7541 appendix B is canonical: among codes of one length, greater symbols have greater codes,
-// and a longer code is greater than any shorter one, compared from the first bit. The lengths therefore define the
-// code, and the tables below are computed from them.
+// The Huffman code of RFC 7541 appendix B is canonical. Among codes of one length, greater symbols have greater codes. Longer
+// codes are greater than shorter codes, compared from the first bit. The lengths therefore define the code, and the tables
+// are computed from the lengths.
 
 // eos is the symbol that ends a string. It is never sent, but strings are padded with its first bits, which are ones.
 const eos = 256

@@ -85,9 +85,9 @@ func (d *decoders) decode(t *testing.T, in []byte) bool {
 	return true
 }
 
-// permits reports whether x/net may accept what we refuse with err. RFC 7541 §5.1 lets a decoder limit integers. x/net lets
-// size updates follow fields while the table is empty, and as many of them as there are, against RFC 7541 §4.2. It does not
-// implement RFC 9113 §4.3.1.
+// permits reports whether x/net may accept a block that we refuse with err. RFC 7541 §5.1 lets a decoder limit integers.
+// While its table is empty, x/net accepts size updates after fields and more than two of them, against RFC 7541 §4.2. It
+// does not implement RFC 9113 §4.3.1.
 func (d *decoders) permits(err error) bool {
 	switch err {
 	case ErrInteger, ErrSizeUpdates, ErrSizeUpdateLate:
@@ -98,8 +98,8 @@ func (d *decoders) permits(err error) bool {
 	return false
 }
 
-// decodeTight decodes a valid block with tight limits: the fields are the first ones of all, the limit that is exceeded is
-// the right one, the table is the same, and Out holds no more than the limit and a table.
+// decodeTight decodes a valid block with tight limits. It checks that Next returned the fields before the excess, that Excess
+// names the right limit, that the table is the same as without limits, and that Out stayed small.
 func (d *decoders) decodeTight(t *testing.T, in []byte, all []hpack.HeaderField) {
 	t.Helper()
 	fields, b := decodeAll(&d.tight, in, &tight)

@@ -38,10 +38,16 @@ var policies = [256]policy{
 	field.SecFetchSite: store, field.SecFetchMode: store, field.SecFetchDest: store, field.SecFetchUser: store,
 }
 
+// longLink is the length from which on a Link is not stored. Long ones list the resources of one page.
+const longLink = 256
+
 // policyOf returns the policy of a regular field with a value of n bytes.
 func policyOf(id field.ID, n int) policy {
-	if id == field.Cookie && n < shortCookie {
+	switch {
+	case id == field.Cookie && n < shortCookie:
 		return never
+	case id == field.Link && n >= longLink:
+		return plain
 	}
 	return policies[id]
 }
