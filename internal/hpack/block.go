@@ -43,7 +43,7 @@ type Block struct {
 func (b *Block) Next() bool {
 	for b.at < len(b.in) && b.err == nil {
 		c := b.in[b.at]
-		if c > 0x80 && c <= 0x80|lastStatic { // a static entry, the usual case
+		if c > 0x80 && c <= 0x80|lastStatic { // an entry of the static table; its index always fits the prefix
 			b.at++
 			if b.indexedStatic(&statics[c&0x7f]) {
 				return true
@@ -103,13 +103,9 @@ func (b *Block) fail(err *Error) {
 	}
 }
 
-// indexed decodes an indexed field (RFC 7541 §6.1). Next decodes most entries of the static table itself.
+// indexed decodes an indexed field (RFC 7541 §6.1). Next has excluded the indexes of the static table.
 func (b *Block) indexed() bool {
-	i := b.integer(0x7f)
-	if i > 0 && i <= lastStatic {
-		return b.indexedStatic(&statics[i])
-	}
-	e := b.d.table.at(i - lastStatic - 1)
+	e := b.d.table.at(b.integer(0x7f) - lastStatic - 1)
 	if e == nil {
 		b.fail(ErrIndex)
 		return false

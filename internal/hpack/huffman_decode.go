@@ -80,14 +80,15 @@ func buildLongCodes() (t []codesOf) {
 	return t
 }
 
-// longSymbol returns the symbol whose code begins w, and the length of the code, which is longer than tableBits.
+// longSymbol returns the symbol whose code begins w, and the length of the code, which is longer than tableBits. Every w
+// begins with a code, because the code is complete.
 func longSymbol(w uint32) (symbol uint16, n uint) {
-	for i := range longCodes {
-		if of := &longCodes[i]; uint64(w) < of.end {
-			return of.symbols[w>>(32-of.n)-of.first], of.n
-		}
+	i := 0
+	for uint64(w) >= longCodes[i].end {
+		i++
 	}
-	panic("hpack: the Huffman code is incomplete")
+	of := &longCodes[i]
+	return of.symbols[w>>(32-of.n)-of.first], of.n
 }
 
 // maxDecoded returns how many symbols n bytes can hold. The shortest codes have five bits.

@@ -176,7 +176,7 @@ func FuzzDecode(f *testing.F) {
 // Blocks of x/net's encoder, intact and with one wrong byte.
 func TestDecodeRandomBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 1000 {
+	for range 400 {
 		d := newDecoders()
 		var buf bytes.Buffer
 		theirs := hpack.NewEncoder(&buf)
