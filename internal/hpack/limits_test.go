@@ -135,3 +135,13 @@ func TestDiscardTheRest(t *testing.T) {
 		t.Error(tableOf(&d.table))
 	}
 }
+
+// The name and the value of a field share the room that is left.
+func TestRoomIsShared(t *testing.T) {
+	in := appendString(appendString([]byte{0}, strings.Repeat("n", 900), false), strings.Repeat("v", 900), false)
+	d, b := newDecoder(), Block{Out: make([]byte, 0, 1000)}
+	d.Start(&b, in, &Limits{List: 1000, Fields: 9, String: 1000})
+	if b.Next() || b.Excess() != ErrListTooLarge || cap(b.Out) != 1000 {
+		t.Errorf("%v, Out has room for %d bytes", b.Excess(), cap(b.Out))
+	}
+}
