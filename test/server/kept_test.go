@@ -438,12 +438,15 @@ func (k *keeper) keepReader(r io.Reader) {
 	})
 }
 
-// keepWriter keeps a writer to a response that has ended. Writes may fail or not.
+// keepWriter keeps a writer to a response, to which nothing may be written after the end of the response.
 func (k *keeper) keepWriter(w io.Writer) {
 	k.kept(func(i int) error {
-		_, _ = w.Write(bytes.Repeat([]byte("late"), 1+i%2000))
-		if w, ok := w.(*bufio.Writer); ok {
-			_ = w.Flush()
+		_, err := w.Write(bytes.Repeat([]byte("late"), 1+i%2000))
+		if w, ok := w.(*bufio.Writer); ok && err == nil {
+			err = w.Flush()
+		}
+		if err == nil {
+			return errors.New("written")
 		}
 		return nil
 	})
@@ -896,9 +899,6 @@ func runKeepers(t *testing.T, on servertest.Transport, settings string, cases []
 		parent: context.WithValue(context.Background(), keptKey{}, "kept")}
 	for _, c := range cases {
 		for _, until := range c.until {
-			if onGoroutine := on.Name == servertest.Goroutines.Name; strings.HasPrefix(c.name, "writer") && onGoroutine == (until == afterHandler) {
-				continue // its own connection would suffer, or, on a loop, the one that has its descriptor now
-			}
 			k := &keeper{keepCase: c, run: r, until: until, id: fmt.Sprint(len(r.keepers)), ready: make(chan struct{})}
 			r.keepers = append(r.keepers, k)
 			r.byURI["/keep/"+k.id] = k
