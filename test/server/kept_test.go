@@ -114,7 +114,6 @@ var keepServers = map[string]func(r *keepRun, s *gallop.Server){
 }
 
 var (
-	wholeBodies    = []string{"whole bodies"}
 	streamedBodies = []string{"streamed bodies"}
 	anyBodies      = []string{"whole bodies", "streamed bodies"}
 	withHooks      = []string{"hooks"}
