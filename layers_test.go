@@ -47,6 +47,7 @@ var layers = map[string]layer{
 	"internal/mediatype": {},
 	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/pagetest":  {},
+	"internal/pool":      {ours: []string{"internal/callback", "internal/list"}},
 	"internal/poll":      {ours: []string{"internal/clock"}},
 	"internal/testhook":  {ours: []string{"internal/poll"}},
 	"internal/wiretest":  {},
