@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
 // A field without an effect is marked Deprecated, with the reason, and its documentation says that it has no effect.
@@ -47,7 +49,7 @@ func TestFieldsWithoutEffectAreDeprecated(t *testing.T) {
 	if !slices.Equal(unused, withoutEffect) {
 		t.Errorf("no code uses the fields\n%q, the table has\n%q", unused, withoutEffect)
 	}
-	deprecated := deprecatedNames(t, module)
+	deprecated := pagetest.Deprecated(t, root)
 	for _, name := range withoutEffect {
 		if !deprecated[name] {
 			t.Errorf("%s has no effect and is not marked Deprecated", name)
@@ -132,7 +134,7 @@ func claims(file *ast.File) (names []string) {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
-			note(receiverOf(decl), decl.Name.Name, decl.Doc)
+			note(pagetest.ReceiverOf(decl), decl.Name.Name, decl.Doc)
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
 				switch spec := spec.(type) {
@@ -163,7 +165,7 @@ func claims(file *ast.File) (names []string) {
 func TestNamesThatHaveNoEffectAreDeprecated(t *testing.T) {
 	found := 0
 	for _, p := range public {
-		deprecated := deprecatedNames(t, importPath(p))
+		deprecated := pagetest.Deprecated(t, p)
 		files, err := filepath.Glob(filepath.Join(p, "*.go"))
 		if err != nil {
 			t.Fatal(err)

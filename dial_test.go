@@ -2,291 +2,259 @@ package gallop
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
-	"fmt"
-	"io/fs"
+	"io"
 	"net"
 	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/dial"
-	"github.com/gallop-http/gallop/internal/target"
 	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/memnet"
 )
 
-// dialerOn returns a TCPDialer on the network. Time begins now.
-func dialerOn(n *wiretest.Net) *TCPDialer {
-	n.Begun = time.Now()
-	return &TCPDialer{Resolver: n, connect: n.Connect}
+func newTLSPeer(t *testing.T, host string) *wiretest.TLSPeer {
+	t.Helper()
+	return wiretest.NewTLSPeer(t, host, GenerateTestCertificate)
 }
 
-// The table says what ends a dial, and with which error.
-func TestDialEnds(t *testing.T) {
-	slowNames := &wiretest.Net{Slow: time.Hour, Names: map[string]string{"host.test": "192.0.2.1"}}
-	deaf := &wiretest.Net{Names: map[string]string{"host.test": "192.0.2.1", "two.test": "192.0.2.1 2001:db8::1"},
-		Hosts: map[string]wiretest.Host{"192.0.2.1": wiretest.DeafHost, "2001:db8::1": wiretest.DeafHost}}
+// dialPeer returns a connection to the peer and what its end has become: closed, if the
+// client closes it.
+func dialPeer(p *wiretest.TLSPeer) (client net.Conn, closed chan struct{}) {
+	client, server := memnet.Pipe()
+	closed = make(chan struct{})
+	go func() {
+		defer close(closed)
+		p.Serve(server)
+	}()
+	return client, closed
+}
+
+// shake connects to the peer with the config, reads the greeting and closes.
+func shake(t *testing.T, p *wiretest.TLSPeer, c *clientTLS, addr string, cfg *tls.Config) (tls.ConnectionState, error) {
+	t.Helper()
+	nc, closed := dialPeer(p)
+	tc, err := c.handshake(t.Context(), nc, addr, cfg, 10*time.Second)
+	if err != nil {
+		<-closed // by handshake
+		return tls.ConnectionState{}, err
+	}
+	if _, err := io.ReadFull(tc, make([]byte, 5)); err != nil {
+		t.Error(err)
+	}
+	state := tc.(*tls.Conn).ConnectionState()
+	tc.Close()
+	<-closed
+	return state, nil
+}
+
+// Whom the certificate has to be for.
+func TestClientTLSName(t *testing.T) {
 	for _, tc := range []struct {
-		name  string
-		net   *wiretest.Net
-		dial  func(ctx context.Context, d *TCPDialer) (net.Conn, error)
-		want  error
-		after time.Duration
+		name, host, addr, serverName string
+		sni                          string
+		fails                        bool
 	}{
-		{"lookup by default", slowNames, func(_ context.Context, d *TCPDialer) (net.Conn, error) {
-			return d.Dial("host.test:80")
-		}, ErrDialTimeout, DefaultDialTimeout},
-		{"lookup by timeout", slowNames, func(_ context.Context, d *TCPDialer) (net.Conn, error) {
-			return d.DialTimeout("host.test:80", time.Second)
-		}, ErrDialTimeout, time.Second},
-		{"connecting by default", deaf, func(_ context.Context, d *TCPDialer) (net.Conn, error) {
-			return d.DialDualStack("host.test:80")
-		}, ErrDialTimeout, DefaultDialTimeout},
-		{"connecting by timeout", deaf, func(_ context.Context, d *TCPDialer) (net.Conn, error) {
-			return d.DialDualStackTimeout("two.test:80", 5*time.Second)
-		}, ErrDialTimeout, 5 * time.Second},
-		{"an address by default", deaf, func(_ context.Context, d *TCPDialer) (net.Conn, error) {
-			return d.Dial("192.0.2.1:80")
-		}, ErrDialTimeout, DefaultDialTimeout},
-		{"a timeout that has passed", deaf, func(_ context.Context, d *TCPDialer) (net.Conn, error) {
-			return d.DialTimeout("host.test:80", 0)
-		}, ErrDialTimeout, 0},
-		{"Timeout", deaf, func(_ context.Context, d *TCPDialer) (net.Conn, error) {
-			d.Timeout = time.Minute
-			return d.Dial("host.test:80")
-		}, ErrDialTimeout, time.Minute},
-		{"no Timeout", deaf, func(ctx context.Context, d *TCPDialer) (net.Conn, error) {
-			d.Timeout = -1
-			ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-			defer cancel()
-			return d.DialContext(ctx, "tcp", "host.test:80")
-		}, ErrDialTimeout, 10 * time.Minute},
-		{"the deadline of a context", slowNames, func(ctx context.Context, d *TCPDialer) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, time.Second)
-			defer cancel()
-			return d.DialContext(ctx, "tcp", "host.test:80")
-		}, ErrDialTimeout, time.Second},
-		{"cancelled before", deaf, func(ctx context.Context, d *TCPDialer) (net.Conn, error) {
-			ctx, cancel := context.WithCancel(ctx)
-			cancel()
-			return d.DialContext(ctx, "tcp", "host.test:80")
-		}, context.Canceled, 0},
-		{"cancelled in the lookup", slowNames, func(ctx context.Context, d *TCPDialer) (net.Conn, error) {
-			return cancelledAfter(ctx, time.Second, d, "host.test:80")
-		}, context.Canceled, time.Second},
-		{"cancelled while connecting", deaf, func(ctx context.Context, d *TCPDialer) (net.Conn, error) {
-			return cancelledAfter(ctx, time.Second, d, "host.test:80")
-		}, context.Canceled, time.Second},
-		{"cancelled in the race", deaf, func(ctx context.Context, d *TCPDialer) (net.Conn, error) {
-			return cancelledAfter(ctx, time.Second, d, "two.test:80")
-		}, context.Canceled, time.Second},
-		{"cancelled while waiting for its turn", deaf, func(ctx context.Context, d *TCPDialer) (net.Conn, error) {
-			defer takeTurn(ctx, d)()
-			return cancelledAfter(ctx, time.Second, d, "host.test:80")
-		}, context.Canceled, time.Second},
-		{"no time for its turn", deaf, func(ctx context.Context, d *TCPDialer) (net.Conn, error) {
-			defer takeTurn(ctx, d)()
-			return d.Dial("192.0.2.1:80")
-		}, ErrDialTimeout, DefaultDialTimeout},
+		{name: "a name", host: "host.test", addr: "host.test:443", sni: "host.test"},
+		{name: "a name with a dot at its end", host: "host.test", addr: "host.test.:443", sni: "host.test"},
+		{name: "an address", host: "192.0.2.1", addr: "192.0.2.1:443"},
+		{name: "an address with a zone", host: "fe80::1", addr: "[fe80::1%eth0]:443"},
+		{name: "another name", host: "host.test", addr: "evil.test:443", sni: "evil.test", fails: true},
+		{name: "another address", host: "192.0.2.1", addr: "192.0.2.2:443", fails: true},
+		{name: "a name that is set", host: "host.test", addr: "192.0.2.1:443", serverName: "host.test", sni: "host.test"},
+		{name: "another name that is set", host: "host.test", addr: "host.test:443", serverName: "evil.test", sni: "evil.test", fails: true},
+		{name: "a socket and a name", host: "host.test", addr: "unix:/s", serverName: "host.test", sni: "host.test"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := dialerOn(tc.net)
-				nc, err := tc.dial(t.Context(), d)
-				if took := time.Since(tc.net.Begun); nc != nil || took != tc.after {
-					t.Errorf("took %v, want %v; connection %v", took, tc.after, nc)
-				}
-				if !errors.Is(err, tc.want) {
-					t.Errorf("error %v, want %v", err, tc.want)
+				p := newTLSPeer(t, tc.host)
+				cfg := &tls.Config{RootCAs: p.Pool, ServerName: tc.serverName, Time: time.Now}
+				state, err := shake(t, p, &clientTLS{}, tc.addr, cfg)
+				if (err != nil) != tc.fails {
+					t.Fatal(err)
 				}
 				var up *ErrDialWithUpstream
-				if !errors.As(err, &up) || !strings.HasSuffix(up.Upstream, ":80") {
+				if tc.fails && (!errors.As(err, &up) || up.Upstream != tc.addr) {
 					t.Errorf("error %#v does not name the address", err)
 				}
-				var timeout net.Error
-				if is := errors.As(err, &timeout) && timeout.Timeout(); is != (tc.want == ErrDialTimeout) {
-					t.Errorf("Timeout() is %v", is)
+				if !slices.Equal(p.SNI, []string{tc.sni}) {
+					t.Errorf("asked for %q", p.SNI)
+				}
+				if !tc.fails && (state.Version < tls.VersionTLS12 || state.NegotiatedProtocol != "http/1.1") {
+					t.Errorf("agreed on %+v", state)
+				}
+				if cfg.ServerName != tc.serverName || cfg.NextProtos != nil || cfg.ClientSessionCache != nil || cfg.MinVersion != 0 {
+					t.Error("the config was changed")
 				}
 			})
 		})
 	}
 }
 
-// Nothing is done for a context that has ended.
-func TestDialNotBegun(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	n := &wiretest.Net{Names: map[string]string{"host.test": "192.0.2.1"}}
-	for _, addr := range []string{"host.test:80", "192.0.2.1:80", "unix:/s"} {
-		if _, err := dialerOn(n).DialContext(ctx, "tcp", addr); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: got %v", addr, err)
+// An address that does not say whom to expect is an error, and nothing is sent.
+func TestClientTLSFailsClosed(t *testing.T) {
+	for _, addr := range []string{"", ":443", "host.test", "a:b:c", "host.test:", "::1", "[::1]", "unix:/s", "unix:s:443", "unix:./443", ".:443", "host.test:443:443"} {
+		client, server := memnet.Pipe()
+		tc, err := (&clientTLS{}).handshake(t.Context(), client, addr, nil, time.Minute)
+		if tc != nil || !errors.Is(err, errNoTLSName) {
+			t.Errorf("%q: %v, %v", addr, tc, err)
+		}
+		if sent, _ := io.ReadAll(server); len(sent) != 0 {
+			t.Errorf("%q: %d bytes were sent", addr, len(sent))
+		}
+		cfg, err := (&clientTLS{}).config(&tls.Config{InsecureSkipVerify: true}, addr)
+		if err != nil || !cfg.InsecureSkipVerify {
+			t.Errorf("%q without checks: %v", addr, err)
 		}
 	}
-	if len(n.Lookups)+len(n.Dialed) != 0 {
-		t.Errorf("lookups %v, dialed %v", n.Lookups, n.Dialed)
+	cfg, err := (&clientTLS{}).config(nil, "host.test:443")
+	if err != nil || cfg.InsecureSkipVerify || cfg.MinVersion != tls.VersionTLS12 || cfg.ServerName != "host.test" {
+		t.Errorf("got %+v, %v", cfg, err)
 	}
 }
 
-// takeTurn starts a dial that does not end, and lets no other dial connect. The returned function ends the dial.
-func takeTurn(ctx context.Context, d *TCPDialer) (leave func()) {
-	d.Concurrency = 1
-	ctx, cancel := context.WithCancel(ctx)
-	go func() { _, _ = d.dial(ctx, "tcp", "192.0.2.1:80") }()
-	synctest.Wait()
-	return cancel
-}
-
-func cancelledAfter(ctx context.Context, after time.Duration, d *TCPDialer, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	time.AfterFunc(after, cancel)
-	return d.DialContext(ctx, "tcp", addr)
-}
-
-// Addresses that are none are not dialed.
-func TestDialBadAddresses(t *testing.T) {
-	for _, addr := range []string{
-		"", ":", ":80", "host.test", "host.test:", "host.test:0", "host.test:65536", "host.test:-1", "host.test:+80",
-		"host.test:http", "a:b:c", "::1", "::1:80:", "[::1]", "[::1", "host.test:80\r\n", "host.test: 80", "host.test:99999999999999999999",
+func TestClientTLSProtocols(t *testing.T) {
+	for _, tc := range []struct {
+		asked, want []string
+	}{
+		{nil, []string{"http/1.1"}},
+		{[]string{"h2"}, []string{"http/1.1"}},
+		{[]string{"h2", "http/1.1"}, []string{"http/1.1"}},
+		{[]string{"http/1.0", "own"}, []string{"http/1.0", "own"}},
 	} {
-		n := &wiretest.Net{Names: map[string]string{"host.test": "192.0.2.1", "": "192.0.2.1", "a": "192.0.2.1"}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}}}
-		nc, err := dialerOn(n).Dial(addr)
-		var up *ErrDialWithUpstream
-		if nc != nil || !errors.As(err, &up) || up.Upstream != addr {
-			t.Errorf("%q: %v, %v", addr, nc, err)
+		asked := slices.Clone(tc.asked)
+		cfg, err := (&clientTLS{}).config(&tls.Config{NextProtos: asked}, "host.test:443")
+		if err != nil || !slices.Equal(cfg.NextProtos, tc.want) || !slices.Equal(asked, tc.asked) {
+			t.Errorf("%q: got %q, %v", tc.asked, cfg.NextProtos, err)
 		}
-		if len(n.Lookups)+len(n.Dialed) != 0 {
-			t.Errorf("%q: looked up %v, dialed %v", addr, n.Lookups, n.Dialed)
-		}
-	}
-	var unknown net.UnknownNetworkError
-	if _, err := (&TCPDialer{}).DialContext(t.Context(), "udp", "192.0.2.1:80"); !errors.As(err, &unknown) {
-		t.Errorf("udp: %v", err)
 	}
 }
 
-// Dial and DialTimeout are for IPv4, as in fasthttp.
-func TestDialIPv4Only(t *testing.T) {
-	for _, tc := range []struct{ name, addr, dialed string }{
-		{"both families", "both.test:80", "192.0.2.1@0s"},
-		{"IPv6 only", "six.test:80", ""},
-		{"IPv4 in IPv6", "[::ffff:192.0.2.1]:80", "192.0.2.1@0s"},
-		{"an IPv6 address", "[2001:db8::1]:80", ""},
+// Old versions of the protocol are refused unless they are asked for.
+func TestClientTLSVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTLSPeer(t, "host.test")
+		p.Config.MinVersion, p.Config.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+		if _, err := shake(t, p, &clientTLS{}, "host.test:443", &tls.Config{RootCAs: p.Pool}); err == nil {
+			t.Error("TLS 1.1 was agreed on")
+		}
+		state, err := shake(t, p, &clientTLS{}, "host.test:443", &tls.Config{RootCAs: p.Pool, MinVersion: tls.VersionTLS10})
+		if err != nil || state.Version != tls.VersionTLS11 {
+			t.Errorf("got %x, %v", state.Version, err)
+		}
+	})
+}
+
+// The connections of a client resume each other's sessions, and those of another
+// client do not.
+func TestClientTLSResumes(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newTLSPeer(t, "host.test")
+			p.Config.MaxVersion = version
+			var one, other clientTLS
+			cfg := &tls.Config{RootCAs: p.Pool}
+			for i, c := range []*clientTLS{&one, &one, &other} {
+				state, err := shake(t, p, c, "host.test:443", cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resumed := i == 1; state.DidResume != resumed {
+					t.Errorf("%x, handshake %d: resumed is %v", version, i, state.DidResume)
+				}
+			}
+		})
+	}
+}
+
+// A peer that does not shake hands is left in time.
+func TestClientTLSEnds(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		timeout time.Duration
+		ctx     func(ctx context.Context) (context.Context, context.CancelFunc)
+		want    error
+		after   time.Duration
+	}{
+		{"timeout", time.Second, context.WithCancel, ErrTLSHandshakeTimeout, time.Second},
+		{"deadline", 0, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 2*time.Second)
+		}, ErrTLSHandshakeTimeout, 2 * time.Second},
+		{"cancelled", time.Minute, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(3*time.Second, cancel)
+			return ctx, cancel
+		}, context.Canceled, 3 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &wiretest.Net{Names: map[string]string{"both.test": "2001:db8::1 192.0.2.1", "six.test": "2001:db8::1"},
-					Hosts: map[string]wiretest.Host{"2001:db8::1": {}, "192.0.2.1": {}, "::ffff:192.0.2.1": {}}}
-				d := dialerOn(n)
-				for name, try := range map[string]func() (net.Conn, error){
-					"Dial":        func() (net.Conn, error) { return d.Dial(tc.addr) },
-					"DialTimeout": func() (net.Conn, error) { return d.DialTimeout(tc.addr, time.Second) },
-				} {
-					n.Dialed = nil
-					_, err := try()
-					if got := strings.Join(n.Dialed, " "); strings.TrimPrefix(got, "::ffff:") != tc.dialed {
-						t.Errorf("%s: dialed %q, want %q", name, got, tc.dialed)
-					}
-					if errors.Is(err, dial.ErrIPv4Only) != (tc.dialed == "") {
-						t.Errorf("%s: %v", name, err)
-					}
+				begun := time.Now()
+				ctx, cancel := tc.ctx(t.Context())
+				defer cancel()
+				client, server := memnet.Pipe()
+				nc, err := (&clientTLS{}).handshake(ctx, client, "host.test:443", nil, tc.timeout)
+				if nc != nil || !errors.Is(err, tc.want) || time.Since(begun) != tc.after {
+					t.Errorf("got %v, %v after %v", nc, err, time.Since(begun))
 				}
-				for name, dial := range map[string]func() (net.Conn, error){
-					"DialDualStack":        func() (net.Conn, error) { return d.DialDualStack(tc.addr) },
-					"DialDualStackTimeout": func() (net.Conn, error) { return d.DialDualStackTimeout(tc.addr, time.Second) },
-				} {
-					if _, err := dial(); err != nil {
-						t.Errorf("%s: %v", name, err)
-					}
+				var timeout net.Error
+				if is := errors.As(err, &timeout) && timeout.Timeout(); is != (tc.want == ErrTLSHandshakeTimeout) {
+					t.Errorf("Timeout() is %v", is)
+				}
+				if _, err := io.ReadAll(server); err != nil {
+					t.Errorf("the connection was not closed: %v", err)
 				}
 			})
 		})
 	}
 }
 
-// The real network of this machine: both stacks, unix sockets, and what they say.
-func TestDialLoopback(t *testing.T) {
-	wiretest.CheckLeaks(t)
-	path := filepath.Join(t.TempDir(), "s")
-	for _, tc := range []struct{ name, network, listen, dial, dialNetwork string }{
-		{"IPv4", "tcp", "127.0.0.1:0", "", "tcp"},
-		{"IPv6", "tcp", "[::1]:0", "", "tcp"},
-		{"a name over IPv4", "tcp", "127.0.0.1:0", "localhost", "tcp"},
-		{"a name over IPv6", "tcp", "[::1]:0", "localhost", "tcp"},
-		{"unix by prefix", "unix", path, "unix:" + path, "tcp"},
-		{"unix by network", "unix", path, path, "unix"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			ln, err := net.Listen(tc.network, tc.listen)
-			if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
-				t.Skipf("this machine has not both IPv4 and IPv6: %v", err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer ln.Close()
-			addr := tc.dial
-			if tc.network == "tcp" {
-				addr = ln.Addr().String()
-				if tc.dial != "" {
-					addr = fmt.Sprintf("%s:%d", tc.dial, ln.Addr().(*net.TCPAddr).Port)
+func TestClientTLSTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTLSPeer(t, "host.test")
+		var got []string
+		ctx := dial.WithTrace(t.Context(), &dial.Trace{
+			TLSStart: func() { got = append(got, "start") },
+			TLSDone: func(state tls.ConnectionState, err error) {
+				if err != nil {
+					got = append(got, "error")
+				} else {
+					got = append(got, tls.VersionName(state.Version))
 				}
-			}
-			// Localhost may be known by one of its addresses only.
-			resolver := &wiretest.Net{Names: map[string]string{"localhost": "::1 127.0.0.1"}}
-			d := &TCPDialer{Resolver: resolver}
-			if tc.network == "unix" {
-				d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} // is for TCP
-			}
-			nc, err := d.DialContext(t.Context(), tc.dialNetwork, addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			nc.Close()
+			},
 		})
+		for _, addr := range []string{"host.test:443", "evil.test:443"} {
+			nc, _ := dialPeer(p)
+			if tc, err := (&clientTLS{}).handshake(ctx, nc, addr, &tls.Config{RootCAs: p.Pool}, 0); err == nil {
+				tc.Close()
+			}
+		}
+		if want := []string{"start", "TLS 1.3", "start", "error"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// A client that makes a configuration for each connection holds a bounded number of them.
+func TestClientHoldsFewSessionCaches(t *testing.T) {
+	var s tlsSessions
+	first := &tls.Config{}
+	if s.of(first) != s.of(first) {
+		t.Error("a configuration has two caches")
 	}
-	t.Run("nobody listens", func(t *testing.T) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ln.Close()
-		if _, err := Dial(ln.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("got %v", err)
-		}
-		if _, err := DialTimeout("unix:"+path+"x", time.Second); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("from an address", func(t *testing.T) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		nc, err := (&TCPDialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}).Dial(ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		nc.Close()
-	})
-	t.Run("names left to package net", func(t *testing.T) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		d := &TCPDialer{DisableDNSResolution: true, Resolver: &wiretest.Net{}}
-		nc, err := d.Dial(fmt.Sprintf("localhost:%d", ln.Addr().(*net.TCPAddr).Port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		nc.Close()
-	})
+	if s.of(nil) == nil || s.of(nil) == s.of(first) {
+		t.Error("no configuration has none, or that of another one")
+	}
+	for range 10 * tlsConfigs {
+		s.of(&tls.Config{})
+	}
+	if n := len(s.caches); n > tlsConfigs {
+		t.Errorf("%d caches", n)
+	}
 }
 
 // An expired deadline of a connection is a timeout of the dial, too.
@@ -298,28 +266,5 @@ func TestDialErrorOfDeadline(t *testing.T) {
 	}
 	if got := dialError(t.Context(), syscall.ETIMEDOUT); got != syscall.ETIMEDOUT {
 		t.Errorf("got %v", got)
-	}
-}
-
-func TestDialInternationalHosts(t *testing.T) {
-	for _, disabled := range []bool{false, true} {
-		n := &wiretest.Net{}
-		d := dialerOn(n)
-		d.DisableDNSResolution = disabled
-		var asked string
-		d.Resolver = wiretest.Resolver(func(_ context.Context, name string) ([]net.IPAddr, error) {
-			asked = name
-			return nil, errBroken
-		})
-		d.connect = func(_ context.Context, _, addr string) (net.Conn, error) {
-			asked, _, _ = net.SplitHostPort(addr)
-			return nil, errBroken
-		}
-		if _, err := d.Dial("b\u00fccher.test:80"); !errors.Is(err, errBroken) || asked != "xn--bcher-kva.test" {
-			t.Errorf("asked for %q, %v", asked, err)
-		}
-		if _, err := d.Dial("a\u2028b.test:80"); !errors.Is(err, target.ErrIDN) {
-			t.Error(err)
-		}
 	}
 }

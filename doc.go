@@ -78,7 +78,7 @@
 //	client_pipeline.go           a client that pipelines
 //	client_pipeline_call.go      pipelined calls, also during outages
 //	client_pipeline_conn.go      a connection with pipelined calls
-//	client_pool.go               connections to one host, idle ones
+//	client_pool.go               connections to one host
 //	client_pool_dial.go          dialing on another goroutine
 //	client_read.go               reading responses
 //	client_redirect.go           following redirects
@@ -125,11 +125,11 @@
 //	server_turnaway.go           refusing connections beyond limits
 //	server_wait_other.go         waiting for input with buffers
 //	server_wait_unix.go          waiting for input without buffers
-//	testhook.go                  what tests reach
 //	testhook_linux.go            event loops of tests
 //	timeout.go                   handlers with a time limit
 //
-// Room 7, handlers, holds the handlers that come with the package: files and compression.
+// Room 7, handlers, holds the handlers that come with the package: files and compression. It also holds testhook.go,
+// which may use the client and the server.
 //
 //	compress_handler.go          a handler that compresses
 //	fs.go                        the file server and settings
@@ -137,6 +137,7 @@
 //	fs_content.go                serving any content
 //	fs_handler.go                from path to file
 //	fs_serve.go                  serving one file
+//	testhook.go                  what tests reach
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
 // but no other room may use it.

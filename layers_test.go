@@ -74,7 +74,7 @@ var layers = map[string]layer{
 	"docs":                     {user: true},
 
 	"test/internal/servertest": {ours: []string{root, "internal/poll", "internal/testhook", "internal/wiretest", "memnet"}},
-	"test/client":              {user: true, ours: []string{"internal/target", "test/internal/servertest"}},
+	"test/client":              {user: true, ours: []string{"internal/callback", "internal/dial", "internal/target", "test/internal/servertest"}},
 	"test/fasthttp":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/handlers":            {user: true, ours: []string{"internal/coding", "test/internal/servertest"}},
 	"test/messages":            {user: true, ours: []string{"internal/ascii", "internal/bufpool", "internal/coding", "internal/cookie", "internal/field", "internal/multipart", "test/internal/servertest"}},

@@ -569,11 +569,11 @@ func (c *serverConn) afterHandler(panicked bool) error {
 // recycle makes the connection ready for the next request.
 func (c *serverConn) recycle() {
 	c.body.close()
-	c.input.releaseHead(c.set.poison)
-	if c.ctx != nil && !c.recycleCtx() {
+	if c.ctx != nil && !c.recycleCtx() { // before the head is gone, because user values look at it when they are closed
 		c.ctx.conn = nil
 		c.ctx = nil
 	}
+	c.input.releaseHead(c.set.poison)
 	c.awaits100 = false
 }
 

@@ -6,7 +6,9 @@ import (
 	"io"
 	"mime/multipart"
 	"net"
+	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +141,53 @@ type nowhere struct{}
 
 func (nowhere) Printf(string, ...any) {}
 
+// TestWhyNotPlain makes each condition of a plain response fail, one at a time.
+func TestWhyNotPlain(t *testing.T) {
+	obstacles := map[string]func(c *serverConn){
+		"settings":            func(c *serverConn) { c.set.plain = false },
+		"time to write":       func(c *serverConn) { c.writeLimit = time.Second },
+		"last response":       func(c *serverConn) { c.close = true },
+		"HTTP/1.0":            func(c *serverConn) { c.http10 = true },
+		"awaited 100":         func(c *serverConn) { c.awaits100 = true },
+		"hijacked":            func(c *serverConn) { c.hijacked = true },
+		"method":              func(c *serverConn) { c.method = message.HeadMethod },
+		"status":              func(c *serverConn) { c.ctx.SetStatusCode(StatusNoContent) },
+		"reason phrase":       func(c *serverConn) { c.ctx.Response.Header.SetStatusMessage([]byte("Fine")) },
+		"framing":             func(c *serverConn) { c.ctx.Response.Header.SetContentLength(7) },
+		"protocol":            func(c *serverConn) { c.ctx.Response.Header.SetProtocol([]byte("HTTP/1.0")) },
+		"headers":             func(c *serverConn) { c.ctx.Response.Header.SetNoDefaultDate(true) },
+		"stream":              func(c *serverConn) { c.ctx.stream.conn = c },
+		"failed response":     func(c *serverConn) { c.ctx.Response.fail(errors.New("a test")) },
+		"skipped body":        func(c *serverConn) { c.ctx.Response.SkipBody = true },
+		"large body":          func(c *serverConn) { c.ctx.SetBody(make([]byte, smallBody+1)) },
+		"context in use":      func(c *serverConn) { c.ctx.Done() },
+		"unread request body": func(c *serverConn) { c.body.kind, c.body.left = message.Fixed, 1 },
+		"deadline by hand":    func(c *serverConn) { c.output.byHand.Store(new(time.Time)) },
+		"shutdown":            func(c *serverConn) { c.srv.stopping.Store(true) },
+	}
+	for want, obstacle := range obstacles {
+		c := connOf(&settings{plain: true})
+		c.ctx, c.keepAlive, c.method = &RequestCtx{}, true, message.Get
+		if why := c.whyNotPlain(); why != "" {
+			t.Fatalf("an empty response is not plain because of: %s", why)
+		}
+		if obstacle(c); c.whyNotPlain() != want {
+			t.Errorf("%q instead of %q", c.whyNotPlain(), want)
+		}
+	}
+	source, err := os.ReadFile("server_plain.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, source, _ = bytes.Cut(source, []byte("whyNotPlain() string {"))
+	source, _, _ = bytes.Cut(source, []byte("\n}\n"))
+	for _, match := range regexp.MustCompile(`return "(.+)"`).FindAllSubmatch(source, -1) {
+		if obstacles[string(match[1])] == nil {
+			t.Errorf("the condition %q is not tested", match[1])
+		}
+	}
+}
+
 // TestPlainOnlyWhereSettingsAllow checks that no setting is forgotten.
 func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 	for name, s := range map[string]*Server{
@@ -150,14 +199,6 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 		if s.prepare(); s.set.plain {
 			t.Errorf("with %s responses may be plain", name)
 		}
-	}
-	c := connOf(&settings{plain: true})
-	c.ctx, c.keepAlive, c.method = &RequestCtx{}, true, message.Get
-	if !c.isPlain() {
-		t.Error("an empty response is not plain")
-	}
-	if c.writeLimit = time.Second; c.isPlain() {
-		t.Error("a response with a limit to its time is plain")
 	}
 }
 

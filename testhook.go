@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"context"
 	"net"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -10,4 +11,16 @@ import (
 func init() {
 	testhook.RaceEnabled = bufpool.Poisons
 	testhook.ServeAccepted = func(server any, c net.Conn) error { return server.(*Server).serveOne(c, &servedListener{}) }
+	testhook.ConnectBy = func(dialer any, connect func(ctx context.Context, network, addr string) (net.Conn, error)) {
+		dialer.(*TCPDialer).connect = connect
+	}
+	testhook.PipelineState = func(client any) (conns, slots, ahead, window int) {
+		c := client.(*PipelineClient)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.conns) > 0 {
+			ahead = c.conns[0].sent.len()
+		}
+		return len(c.conns), len(c.slots), ahead, c.window
+	}
 }

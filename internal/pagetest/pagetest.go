@@ -1,4 +1,5 @@
-// Package pagetest compares pages of the documentation with the code. Tests of the root and of test/readme use it.
+// Package pagetest compares pages of the documentation with the code, and reads doc comments. Tests of the root and
+// packages below test use it.
 package pagetest
 
 import (

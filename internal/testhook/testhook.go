@@ -1,9 +1,13 @@
 // Package testhook has function variables through which tests reach parts of package gallop that are not exported. The
 // init functions of package gallop set the variables. Only tests and packages for tests read them. A server is passed as
-// an any that holds a *gallop.Server, because this package cannot import package gallop.
+// an any that holds a *gallop.Server, because this package cannot import package gallop. The same holds for a dialer and a
+// client.
 package testhook
 
-import "net"
+import (
+	"context"
+	"net"
+)
 
 // RaceEnabled reports whether the race detector runs.
 var RaceEnabled bool
@@ -11,3 +15,10 @@ var RaceEnabled bool
 // ServeAccepted serves a connection until it is closed. Unlike ServeConn, it treats the connection as one that a
 // listener accepted.
 var ServeAccepted func(server any, c net.Conn) error
+
+// ConnectBy sets the function with which a *gallop.TCPDialer connects to an address, in place of the network.
+var ConnectBy func(dialer any, connect func(ctx context.Context, network, addr string) (net.Conn, error))
+
+// PipelineState returns what a *gallop.PipelineClient holds: how many open connections and calls that are being made,
+// how many requests without a response were sent on the first connection, and how many may be on a new one.
+var PipelineState func(client any) (conns, slots, ahead, window int)

@@ -3,9 +3,7 @@ package packages_test
 import (
 	"bytes"
 	"fmt"
-	"go/ast"
 	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
@@ -16,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
 // recordAPI is the environment variable with which TestAPI writes the lists
@@ -38,7 +38,7 @@ func TestAPI(t *testing.T) {
 	}
 	for _, p := range loadPublic(t) {
 		file := filepath.Join(top, "testdata", "api", apiFile(p.Path()))
-		have := strings.Join(apiOf(p, deprecatedNames(t, p.Path())), "\n") + "\n"
+		have := strings.Join(apiOf(p, pagetest.Deprecated(t, filepath.Join(top, strings.TrimPrefix(p.Path(), module)))), "\n") + "\n"
 		if os.Getenv(recordAPI) != "" {
 			if err := os.WriteFile(file, []byte(have), 0o644); err != nil {
 				t.Fatal(err)
@@ -221,93 +221,4 @@ func addType(object *types.TypeName, qualify types.Qualifier, add func(name, for
 			add(name+"."+f.Name(), "method %s.%s%s", name, f.Name(), strings.TrimPrefix(types.TypeString(f.Type(), qualify), "func"))
 		}
 	}
-}
-
-// deprecatedNames returns the names of a package, as F, T, T.Field and T.Method, whose
-// documentation says that they are deprecated.
-func deprecatedNames(t *testing.T, path string) map[string]bool {
-	t.Helper()
-	dir := filepath.Join(top, strings.TrimPrefix(path, module))
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]bool{}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range parsed.Decls {
-			noteDeprecated(decl, names)
-		}
-	}
-	return names
-}
-
-func noteDeprecated(decl ast.Decl, names map[string]bool) {
-	switch decl := decl.(type) {
-	case *ast.FuncDecl:
-		if isDeprecated(decl.Doc) {
-			names[receiverOf(decl)+decl.Name.Name] = true
-		}
-	case *ast.GenDecl:
-		for _, spec := range decl.Specs {
-			switch spec := spec.(type) {
-			case *ast.ValueSpec:
-				for _, name := range spec.Names {
-					if isDeprecated(spec.Doc) || isDeprecated(decl.Doc) {
-						names[name.Name] = true
-					}
-				}
-			case *ast.TypeSpec:
-				if isDeprecated(spec.Doc) || isDeprecated(decl.Doc) {
-					names[spec.Name.Name] = true
-				}
-				if s, ok := spec.Type.(*ast.StructType); ok {
-					noteFields(spec.Name.Name, s, names)
-				}
-			}
-		}
-	}
-}
-
-func noteFields(of string, s *ast.StructType, names map[string]bool) {
-	for _, field := range s.Fields.List {
-		for _, name := range field.Names {
-			if isDeprecated(field.Doc) {
-				names[of+"."+name.Name] = true
-			}
-		}
-	}
-}
-
-// receiverOf returns the type of a method, with a dot.
-func receiverOf(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return ""
-	}
-	t := f.Recv.List[0].Type
-	for {
-		switch at := t.(type) {
-		case *ast.StarExpr:
-			t = at.X
-		case *ast.IndexExpr:
-			t = at.X
-		case *ast.IndexListExpr:
-			t = at.X
-		case *ast.Ident:
-			return at.Name + "."
-		default:
-			return ""
-		}
-	}
-}
-
-func isDeprecated(doc *ast.CommentGroup) bool {
-	text := "\n" + doc.Text()
-	return strings.Contains(text, "\nDeprecated: ")
 }

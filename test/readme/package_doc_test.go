@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
 // Every link in the documentation of the package leads to a name that the package exports.
@@ -41,7 +43,7 @@ func exportedNames(t *testing.T) map[string]bool {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				names[receiverOf(d)+d.Name.Name] = true
+				names[pagetest.ReceiverOf(d)+d.Name.Name] = true
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					addSpec(names, spec)

@@ -214,6 +214,33 @@ func TestUserValuesOfALateHandlerAreClosed(t *testing.T) {
 	})
 }
 
+// lookingValue is a user value that looks at its request when it is closed.
+type lookingValue struct {
+	ctx  *gallop.RequestCtx
+	seen chan<- string
+}
+
+func (v lookingValue) Close() error {
+	v.seen <- string(v.ctx.Request.Header.Peek("X-Own"))
+	return nil
+}
+
+// A user value that is closed after the response still sees the request, on a connection that stays open as well.
+func TestUserValueSeesItsRequestWhenClosed(t *testing.T) {
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		seen := make(chan string, 2)
+		s := &gallop.Server{PoisonReleased: true, Handler: func(ctx *gallop.RequestCtx) { ctx.SetUserValue("k", lookingValue{ctx, seen}) }}
+		on.Talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/", "X-Own: first")).Want(200)
+			c.Send(wiretest.Get("/", "X-Own: second", "Connection: close")).Want(200)
+			c.WantEOF()
+		})
+		if first, second := <-seen, <-seen; first != "first" || second != "second" {
+			t.Errorf("saw %q and %q", first, second)
+		}
+	})
+}
+
 func TestUserValueThatPanicsWhenClosed(t *testing.T) {
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		events := make(chan string, 10)

@@ -1,4 +1,4 @@
-package gallop
+package client_test
 
 import (
 	"crypto/tls"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
@@ -35,7 +36,7 @@ func TestProxyOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			u.User = url.UserPassword("me", "pw")
-			d := &ProxyDialer{URL: u, TLSConfig: &tls.Config{}}
+			d := &gallop.ProxyDialer{URL: u, TLSConfig: &tls.Config{}}
 			if tc.proxyTLS {
 				d.TLSConfig.RootCAs = proxy.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 			}
@@ -43,7 +44,7 @@ func TestProxyOfOthers(t *testing.T) {
 			nc, err := d.Dial(addr)
 			if err == nil && tc.targetTLS {
 				roots := target.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-				nc, err = (&clientTLS{}).handshake(t.Context(), nc, addr, &tls.Config{RootCAs: roots}, 0)
+				nc = tls.Client(nc, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -64,12 +65,12 @@ func TestProxyOfOthers(t *testing.T) {
 	}
 }
 
-func unwrapProxyError(err error) (*ProxyError, bool) {
-	up, ok := err.(*ErrDialWithUpstream)
+func unwrapProxyError(err error) (*gallop.ProxyError, bool) {
+	up, ok := err.(*gallop.ErrDialWithUpstream)
 	if !ok {
 		return nil, false
 	}
-	refused, ok := up.Unwrap().(*ProxyError)
+	refused, ok := up.Unwrap().(*gallop.ProxyError)
 	return refused, ok
 }
 

@@ -1,4 +1,4 @@
-package gallop
+package client_test
 
 import (
 	"bufio"
@@ -12,16 +12,23 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/memnet"
+	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
 // certifiedServer serves on as many addresses as are asked for, with one ticket key, and answers with the name in the client's
 // certificate.
 func certifiedServer(t *testing.T, version uint16, addresses int) (addrs []string, trusted *x509.CertPool) {
 	t.Helper()
-	peer := newTLSPeer(t, "host.test")
-	s := &Server{
-		TLSConfig: &tls.Config{Certificates: peer.cfg.Certificates, ClientAuth: tls.RequestClientCert, MaxVersion: version},
-		Handler: func(ctx *RequestCtx) {
+	peer := servertest.NewTLSPeer(t, "host.test")
+	s := &gallop.Server{
+		TLSConfig: &tls.Config{Certificates: peer.Config.Certificates, ClientAuth: tls.RequestClientCert, MaxVersion: version},
+		Handler: func(ctx *gallop.RequestCtx) {
 			state := ctx.TLSConnectionState()
 			name := "nobody"
 			if len(state.PeerCertificates) > 0 {
@@ -43,13 +50,13 @@ func certifiedServer(t *testing.T, version uint16, addresses int) (addrs []strin
 		go func() { _ = s.ServeTLS(ln, "", "") }()
 		addrs = append(addrs, ln.Addr().String())
 	}
-	return addrs, peer.pool
+	return addrs, peer.Pool
 }
 
 // as returns a configuration whose client certificate is for name.
 func as(t *testing.T, name string, roots *x509.CertPool) *tls.Config {
 	t.Helper()
-	return &tls.Config{ServerName: "host.test", RootCAs: roots, Certificates: newTLSPeer(t, name).cfg.Certificates}
+	return &tls.Config{ServerName: "host.test", RootCAs: roots, Certificates: servertest.NewTLSPeer(t, name).Config.Certificates}
 }
 
 // A session counts only under the configuration that it was made with: it stands for the client's certificate, and for
@@ -99,7 +106,7 @@ func TestClientResumesSessionsOfTheSameConfigurationOnly(t *testing.T) {
 				if tt.a != nil {
 					tt.a(t, cfg)
 				}
-				c := &Client{ConfigureClient: func(hc *HostClient) error {
+				c := &gallop.Client{ConfigureClient: func(hc *gallop.HostClient) error {
 					hc.TLSConfig = cfg
 					return nil
 				}}
@@ -142,7 +149,7 @@ func TestClientChecksPinsOfEveryConnection(t *testing.T) {
 				cfg := &tls.Config{ServerName: "host.test", RootCAs: roots}
 				cfg.VerifyPeerCertificate = func([][]byte, [][]*x509.Certificate) error { checks.Add(1); return nil }
 				tt.change(cfg)
-				c := &HostClient{Addr: addrs[0], IsTLS: true, TLSConfig: cfg}
+				c := &gallop.HostClient{Addr: addrs[0], IsTLS: true, TLSConfig: cfg}
 				for range 3 {
 					if _, _, err := c.Get(nil, "https://"+addrs[0]+"/"); err != nil {
 						t.Fatal(err)
@@ -157,28 +164,10 @@ func TestClientChecksPinsOfEveryConnection(t *testing.T) {
 	}
 }
 
-// A client that makes a configuration for each connection holds a bounded number of them.
-func TestClientHoldsFewSessionCaches(t *testing.T) {
-	var s tlsSessions
-	first := &tls.Config{}
-	if s.of(first) != s.of(first) {
-		t.Error("a configuration has two caches")
-	}
-	if s.of(nil) == nil || s.of(nil) == s.of(first) {
-		t.Error("no configuration has none, or that of another one")
-	}
-	for range 10 * tlsConfigs {
-		s.of(&tls.Config{})
-	}
-	if n := len(s.caches); n > tlsConfigs {
-		t.Errorf("%d caches", n)
-	}
-}
-
 // certifiedProxy is an https proxy that tells seen the name in the certificate of each client.
 func certifiedProxy(t *testing.T, version uint16, seen chan<- string) *url.URL {
 	t.Helper()
-	cfg := &tls.Config{Certificates: newTLSPeer(t, "127.0.0.1").cfg.Certificates, ClientAuth: tls.RequestClientCert, MaxVersion: version}
+	cfg := &tls.Config{Certificates: servertest.NewTLSPeer(t, "127.0.0.1").Config.Certificates, ClientAuth: tls.RequestClientCert, MaxVersion: version}
 	ln, err := tls.Listen("tcp", "127.0.0.1:0", cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +188,7 @@ func certifiedProxy(t *testing.T, version uint16, seen chan<- string) *url.URL {
 func proxyCertified(c *tls.Conn, seen chan<- string) {
 	defer c.Close()
 	r := bufio.NewReader(c)
-	var head RequestHeader
+	var head gallop.RequestHeader
 	if head.Read(r) != nil {
 		return
 	}
@@ -239,9 +228,9 @@ func TestClientResumesSessionsThroughProxies(t *testing.T) {
 		for _, cfg := range configs {
 			cfg.InsecureSkipVerify = true // what is verified is another test's
 		}
-		c := &Client{
+		c := &gallop.Client{
 			Proxy: func(context.Context, *url.URL) (*url.URL, error) { return proxy, nil },
-			ConfigureClient: func(hc *HostClient) error {
+			ConfigureClient: func(hc *gallop.HostClient) error {
 				hc.TLSConfig = configs[who]
 				return nil
 			},
@@ -267,5 +256,87 @@ func TestClientResumesSessionsThroughProxies(t *testing.T) {
 		if n := checks.Load(); n != 4 {
 			t.Errorf("%x: %d checks of four certificates", version, n)
 		}
+	}
+}
+
+// A body that ends with its connection is whole if TLS says goodbye, and else cut off, be it
+// by the server or by somebody on the way (RFC 9112 §9.8).
+func TestClientTLSCutOff(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\n"
+	for name, tc := range map[string]struct {
+		answer  string
+		goodbye bool
+		want    error
+	}{
+		"goodbye":                      {head + "\r\nbody", true, nil},
+		"no goodbye":                   {head + "\r\nbody", false, io.ErrUnexpectedEOF},
+		"no goodbye, nothing yet":      {head + "\r\n", false, io.ErrUnexpectedEOF},
+		"no goodbye, but a length":     {head + "Content-Length: 4\r\n\r\nbody", false, nil},
+		"no goodbye, but a last chunk": {head + "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n", false, nil},
+	} {
+		p := servertest.NewTLSPeer(t, "host.test")
+		connect := wiretest.Dialer(func(nc net.Conn) error {
+			defer nc.Close()
+			server := tls.Server(nc, p.Config)
+			var req gallop.RequestHeader
+			if err := req.Read(bufio.NewReader(server)); err != nil {
+				return err
+			}
+			_, err := io.WriteString(server, tc.answer)
+			if tc.goodbye {
+				err = server.Close()
+			}
+			return err
+		})
+		dial := func(string) (net.Conn, error) { return connect() }
+		cfg := &tls.Config{RootCAs: p.Pool}
+		call := func(do func(*gallop.Request, *gallop.Response) error, stream bool) error {
+			var req gallop.Request
+			var resp gallop.Response
+			req.SetRequestURI("https://host.test/")
+			resp.StreamBody = stream
+			if err := do(&req, &resp); err != nil || !stream {
+				return err
+			}
+			_, err := io.ReadAll(resp.BodyStream())
+			return err
+		}
+		for kind, do := range map[string]func() error{
+			"whole": func() error {
+				return call((&gallop.HostClient{Addr: "host.test", IsTLS: true, TLSConfig: cfg, Dial: dial}).Do, false)
+			},
+			"stream": func() error {
+				return call((&gallop.HostClient{Addr: "host.test", IsTLS: true, TLSConfig: cfg, Dial: dial}).Do, true)
+			},
+			"pipeline": func() error {
+				return call((&gallop.PipelineClient{Addr: "host.test", IsTLS: true, TLSConfig: cfg, Dial: dial}).Do, false)
+			},
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				if err := do(); !errors.Is(err, tc.want) {
+					t.Errorf("%v, want %v", err, tc.want)
+				}
+			})
+		}
+	}
+}
+
+// A client's WriteTimeout is for the handshake, too.
+func TestClientTLSHandshakeLimit(t *testing.T) {
+	for limit, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Second, 3 * time.Second: 3 * time.Second, time.Minute: 10 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			c := &gallop.HostClient{Addr: "host.test", IsTLS: true, WriteTimeout: limit, Dial: func(string) (net.Conn, error) {
+				client, server := memnet.Pipe()
+				go io.Copy(io.Discard, server)
+				return client, nil
+			}}
+			_, _, err := c.Get(nil, "https://host.test/")
+			if took := time.Since(begun); err != gallop.ErrTLSHandshakeTimeout || took != want {
+				t.Errorf("WriteTimeout %v: %v after %v", limit, err, took)
+			}
+		})
 	}
 }

@@ -1,4 +1,4 @@
-package gallop
+package client_test
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
@@ -22,7 +23,7 @@ type listenedServer interface{ Serve(ln net.Listener) error }
 // pathServers answer with the path that they are asked for.
 func pathServers() map[string]listenedServer {
 	return map[string]listenedServer{
-		"gallop": &Server{Handler: func(ctx *RequestCtx) { ctx.Write(ctx.Path()) }},
+		"gallop": &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.Write(ctx.Path()) }},
 		"net/http": &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, r.URL.Path)
 		})},
@@ -53,13 +54,13 @@ func TestPipelineServers(t *testing.T) {
 				_ = s.Serve(ln)
 			}()
 			var connects, conns, firsts, writes atomic.Int64
-			c := &PipelineClient{Addr: ln.Addr().String(), MaxConns: 2, Trace: &ClientTrace{
+			c := &gallop.PipelineClient{Addr: ln.Addr().String(), MaxConns: 2, Trace: &gallop.ClientTrace{
 				ConnectDone: func(_, _ string, err error) {
 					if err == nil {
 						connects.Add(1)
 					}
 				},
-				GotConn: func(info GotConnInfo) {
+				GotConn: func(info gallop.GotConnInfo) {
 					if conns.Add(1); info.Reused || info.Addr != ln.Addr().String() || info.Conn == nil {
 						t.Errorf("got %+v", info)
 					}
@@ -81,7 +82,7 @@ func TestPipelineServers(t *testing.T) {
 			}
 			c.CloseIdleConnections()
 			switch s := s.(type) {
-			case *Server:
+			case *gallop.Server:
 				_ = s.Shutdown()
 			case *http.Server:
 				_ = s.Close()
@@ -92,12 +93,12 @@ func TestPipelineServers(t *testing.T) {
 }
 
 // callMany makes calls that all have to succeed.
-func callMany(t *testing.T, c *PipelineClient, callers, each int) {
+func callMany(t *testing.T, c *gallop.PipelineClient, callers, each int) {
 	var group sync.WaitGroup
 	for caller := range callers {
 		group.Go(func() {
-			var req Request
-			var resp Response
+			var req gallop.Request
+			var resp gallop.Response
 			for n := range each {
 				path := fmt.Sprintf("/%d/%d", caller, n)
 				req.SetRequestURI("http://" + c.Addr + path)
@@ -138,7 +139,7 @@ func (s *dyingServer) serve(c net.Conn) {
 	mortal := s.deaths.Add(-1) >= 0
 	r := bufio.NewReader(c)
 	for n := 0; ; n++ {
-		var req Request
+		var req gallop.Request
 		if req.Read(r) != nil {
 			return
 		}
@@ -176,20 +177,20 @@ func TestPipelinePeerDies(t *testing.T) {
 				s := &dyingServer{ln: listenTCP(t), lives: lives, resets: resets, got: map[string]int{}}
 				s.deaths.Store(2)
 				s.running.Go(s.run)
-				c := &PipelineClient{Addr: s.ln.Addr().String(), PipelineNonIdempotent: true, MaxBatchDelay: 20 * time.Millisecond, DetailedErrors: true}
+				c := &gallop.PipelineClient{Addr: s.ln.Addr().String(), PipelineNonIdempotent: true, MaxBatchDelay: 20 * time.Millisecond, DetailedErrors: true}
 				var brokenOff, closed, good atomic.Int64
 				var group sync.WaitGroup
 				for i := range 40 {
 					group.Go(func() {
-						var req Request
-						var resp Response
+						var req gallop.Request
+						var resp gallop.Response
 						req.SetRequestURI(fmt.Sprintf("http://%s/%d", c.Addr, i))
 						if i%2 == 0 {
-							req.Header.SetMethod(MethodPost)
+							req.Header.SetMethod(gallop.MethodPost)
 						}
 						want := fmt.Sprintf("%s/%d", req.Header.Method(), i)
 						err := c.DoTimeout(&req, &resp, 10*time.Second)
-						var ended *ClosedError
+						var ended *gallop.ClosedError
 						switch {
 						case err == nil && string(resp.Body()) == want:
 							good.Add(1)
@@ -204,7 +205,7 @@ func TestPipelinePeerDies(t *testing.T) {
 				}
 				group.Wait()
 				for what, n := range s.got {
-					if n > 2 || n > 1 && strings.HasPrefix(what, MethodPost) {
+					if n > 2 || n > 1 && strings.HasPrefix(what, gallop.MethodPost) {
 						t.Errorf("%s was sent %d times", what, n)
 					}
 				}

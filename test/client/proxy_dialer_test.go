@@ -1,9 +1,10 @@
-package gallop
+package client_test
 
 import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +17,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
+	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
 // scriptedProxy is a proxy that reads what it wants and answers what it is told to.
@@ -35,13 +38,13 @@ type scriptedProxy struct {
 type proxyStep struct{ want, answer string }
 
 // dialer returns a ProxyDialer whose proxy this is.
-func (p *scriptedProxy) dialer(t *testing.T, proxy string) *ProxyDialer {
+func (p *scriptedProxy) dialer(t *testing.T, proxy string) *gallop.ProxyDialer {
 	t.Helper()
 	u, err := url.Parse(proxy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &ProxyDialer{URL: u, Connect: func(_ context.Context, _, addr string) (net.Conn, error) {
+	return &gallop.ProxyDialer{URL: u, Connect: func(_ context.Context, _, addr string) (net.Conn, error) {
 		p.addrs = append(p.addrs, addr)
 		client, server := memnet.Pipe()
 		go p.play(server)
@@ -121,7 +124,7 @@ func TestProxy(t *testing.T) {
 		{name: "CONNECT without credentials", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n"}}, want: "responded with 407", status: 407},
 		{name: "CONNECT redirected", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 302 x\r\nLocation: http://evil.test/\r\n\r\n"}}, want: "responded with 302", status: 302},
 		{name: "CONNECT switched", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 101 x\r\nUpgrade: x\r\n\r\n"}}, want: "responded with 101", status: 101},
-		{name: "CONNECT, interim without end", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, strings.Repeat("HTTP/1.1 100 x\r\n\r\n", 20)}}, want: strings.TrimPrefix(errInterim.Error(), "gallop: ")},
+		{name: "CONNECT, interim without end", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, strings.Repeat("HTTP/1.1 100 x\r\n\r\n", 20)}}, want: "too many interim responses"},
 		{name: "CONNECT, garbage", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "SSH-2.0-x\r\n\r\n"}}, want: "status line"},
 		{name: "CONNECT, head too large", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 17<<10)}}, want: "too large"},
 		{name: "CONNECT, too many fields", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 300)}}, want: "too many fields"},
@@ -181,8 +184,8 @@ func checkTunnel(t *testing.T, nc net.Conn, err error, addr, want, early string,
 		nc.Close()
 		return
 	}
-	var up *ErrDialWithUpstream
-	var refused *ProxyError
+	var up *gallop.ErrDialWithUpstream
+	var refused *gallop.ProxyError
 	if nc != nil || !errors.As(err, &up) || up.Upstream != addr || !errors.As(err, &refused) {
 		t.Fatalf("got %v, %v", nc, err)
 	}
@@ -207,7 +210,7 @@ func TestProxyInjection(t *testing.T) {
 		for _, addr := range targets {
 			p := &scriptedProxy{}
 			nc, err := p.dialer(t, scheme+"://proxy.test").Dial(addr)
-			var up *ErrDialWithUpstream
+			var up *gallop.ErrDialWithUpstream
 			if nc != nil || !errors.As(err, &up) || len(p.addrs) != 0 {
 				t.Errorf("%s, %q: %v, %v, dialed %q", scheme, addr, nc, err, p.addrs)
 			}
@@ -251,21 +254,21 @@ func TestProxyBadSettings(t *testing.T) {
 func TestProxyEnds(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		dial  func(ctx context.Context, d *ProxyDialer) (net.Conn, error)
+		dial  func(ctx context.Context, d *gallop.ProxyDialer) (net.Conn, error)
 		want  error
 		after time.Duration
 	}{
-		{"by default", func(_ context.Context, d *ProxyDialer) (net.Conn, error) {
+		{"by default", func(_ context.Context, d *gallop.ProxyDialer) (net.Conn, error) {
 			return d.Dial("host.test:443")
-		}, ErrDialTimeout, defaultProxyTimeout},
-		{"by timeout", func(_ context.Context, d *ProxyDialer) (net.Conn, error) {
+		}, gallop.ErrDialTimeout, 10 * time.Second},
+		{"by timeout", func(_ context.Context, d *gallop.ProxyDialer) (net.Conn, error) {
 			return d.DialTimeout("host.test:443", time.Second)
-		}, ErrDialTimeout, time.Second},
-		{"Timeout", func(_ context.Context, d *ProxyDialer) (net.Conn, error) {
+		}, gallop.ErrDialTimeout, time.Second},
+		{"Timeout", func(_ context.Context, d *gallop.ProxyDialer) (net.Conn, error) {
 			d.Timeout = time.Minute
 			return d.Dial("host.test:443")
-		}, ErrDialTimeout, time.Minute},
-		{"cancelled", func(ctx context.Context, d *ProxyDialer) (net.Conn, error) {
+		}, gallop.ErrDialTimeout, time.Minute},
+		{"cancelled", func(ctx context.Context, d *gallop.ProxyDialer) (net.Conn, error) {
 			d.Timeout = -1
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -279,7 +282,7 @@ func TestProxyEnds(t *testing.T) {
 					p := &scriptedProxy{steps: append(slices.Clone(steps), proxyStep{"*", ""})}
 					begun := time.Now()
 					nc, err := tc.dial(t.Context(), p.dialer(t, "http://proxy.test"))
-					var refused *ProxyError
+					var refused *gallop.ProxyError
 					if nc != nil || !errors.Is(err, tc.want) || !errors.As(err, &refused) || refused.Proxy != "proxy.test:80" {
 						t.Errorf("got %v, %v", nc, err)
 					}
@@ -301,7 +304,7 @@ func TestProxyCancelledAtTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	nc := &wiretest.Pieces{Input: []byte("HTTP/1.1 200 OK\r\n\r\n"), Size: 100, OnRead: cancel}
-	d := &ProxyDialer{
+	d := &gallop.ProxyDialer{
 		URL:     &url.URL{Scheme: "http", Host: "proxy.test"},
 		Connect: func(context.Context, string, string) (net.Conn, error) { return nc, nil },
 	}
@@ -312,7 +315,7 @@ func TestProxyCancelledAtTheEnd(t *testing.T) {
 
 // The table says how variables of the environment decide what is dialed.
 func TestProxyRules(t *testing.T) {
-	rules := &ProxyRules{
+	rules := &gallop.ProxyRules{
 		HTTPProxy: "plain.test:3128", HTTPSProxy: "https://secure.test",
 		NoProxy: "direct.test,10.0.0.0/8,port.test:8080,.below.test",
 	}
@@ -353,13 +356,15 @@ func TestProxyRules(t *testing.T) {
 
 // Proxies of the environment that nobody can use do not mean that there is none.
 func TestProxyRulesBroken(t *testing.T) {
-	for name, rules := range map[string]*ProxyRules{
+	t.Setenv("HTTP_PROXY", "http://proxy.test")
+	t.Setenv("REQUEST_METHOD", "GET")
+	for name, rules := range map[string]*gallop.ProxyRules{
 		"bad escape":  {HTTPProxy: "http://%zz"},
 		"bad port":    {HTTPSProxy: "http://proxy.test:x"},
 		"bad address": {HTTPProxy: "http://me:secret@[::1"},
-		"CGI":         {HTTPProxy: "http://proxy.test", cgi: true},
+		"CGI":         gallop.ProxyRulesFromEnvironment(),
 	} {
-		d := &ProxyDialer{Proxy: rules.Proxy, Connect: func(context.Context, string, string) (net.Conn, error) {
+		d := &gallop.ProxyDialer{Proxy: rules.Proxy, Connect: func(context.Context, string, string) (net.Conn, error) {
 			t.Errorf("%s: dialed", name)
 			return nil, io.EOF
 		}}
@@ -376,21 +381,25 @@ func TestProxyEnvironment(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://plain.test")
 	t.Setenv("https_proxy", "socks5://secure.test")
 	t.Setenv("NO_PROXY", "direct.test")
-	r := ProxyRulesFromEnvironment()
-	if r.HTTPProxy != "http://plain.test" || r.HTTPSProxy != "socks5://secure.test" || r.NoProxy != "direct.test" || r.cgi {
+	r := gallop.ProxyRulesFromEnvironment()
+	if r.HTTPProxy != "http://plain.test" || r.HTTPSProxy != "socks5://secure.test" || r.NoProxy != "direct.test" {
 		t.Errorf("got %+v", r)
 	}
+	host := &url.URL{Scheme: "http", Host: "host.test:80"}
+	if u, err := r.Proxy(t.Context(), host); err != nil || u == nil || u.String() != "http://plain.test" {
+		t.Errorf("the proxy is %v, %v", u, err)
+	}
 	t.Setenv("REQUEST_METHOD", "GET")
-	if r = ProxyRulesFromEnvironment(); !r.cgi {
-		t.Error("a CGI program trusts HTTP_PROXY")
+	if u, err := gallop.ProxyRulesFromEnvironment().Proxy(t.Context(), host); err == nil {
+		t.Errorf("a CGI program trusts HTTP_PROXY: %v", u)
 	}
 }
 
 // Addresses that need no proxy are dialed directly.
 func TestProxyDirect(t *testing.T) {
-	rules := &ProxyRules{HTTPProxy: "proxy.test", NoProxy: "direct.test"}
+	rules := &gallop.ProxyRules{HTTPProxy: "proxy.test", NoProxy: "direct.test"}
 	var dialed []string
-	d := &ProxyDialer{Proxy: rules.Proxy, Connect: func(_ context.Context, network, addr string) (net.Conn, error) {
+	d := &gallop.ProxyDialer{Proxy: rules.Proxy, Connect: func(_ context.Context, network, addr string) (net.Conn, error) {
 		dialed = append(dialed, network+" "+addr)
 		return nil, io.EOF
 	}}
@@ -404,20 +413,70 @@ func TestProxyDirect(t *testing.T) {
 	}
 }
 
+// Over an https proxy, TLS to the host runs inside TLS to the proxy.
+func TestProxyTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proxy, host := servertest.NewTLSPeer(t, "proxy.test"), servertest.NewTLSPeer(t, "host.test")
+		p := &scriptedProxy{}
+		d := p.dialer(t, "https://me:pw@proxy.test")
+		d.TLSConfig = &tls.Config{RootCAs: proxy.Pool}
+		d.Connect = func(_ context.Context, _, addr string) (net.Conn, error) {
+			client, server := memnet.Pipe()
+			go tunnelTo(proxy, host, server)
+			return client, nil
+		}
+		nc, err := d.Dial("host.test:443")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tc := tls.Client(nc, &tls.Config{RootCAs: host.Pool, ServerName: "host.test"})
+		got := make([]byte, 5)
+		if _, err := io.ReadFull(tc, got); err != nil || string(got) != "hello" {
+			t.Errorf("got %q, %v", got, err)
+		}
+		tc.Close()
+		if !slices.Equal(proxy.SNI, []string{"proxy.test"}) || !slices.Equal(host.SNI, []string{"host.test"}) {
+			t.Errorf("asked the proxy for %q, the host for %q", proxy.SNI, host.SNI)
+		}
+
+		// A proxy whose certificate is wrong learns nothing.
+		d.TLSConfig = &tls.Config{RootCAs: host.Pool}
+		_, err = d.Dial("host.test:443")
+		var refused *gallop.ProxyError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "certificate") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// tunnelTo is an https proxy for one connection, which ends in a host.
+func tunnelTo(proxy, host *wiretest.TLSPeer, nc net.Conn) {
+	tc := tls.Server(nc, proxy.Config)
+	defer tc.Close()
+	head := make([]byte, len("CONNECT host.test:443 HTTP/1.1\r\nHost: host.test:443\r\nProxy-Authorization: Basic bWU6cHc=\r\n\r\n"))
+	if _, err := io.ReadFull(tc, head); err != nil || !strings.HasSuffix(string(head), "Basic bWU6cHc=\r\n\r\n") {
+		return
+	}
+	io.WriteString(tc, "HTTP/1.1 200 OK\r\n\r\n")
+	host.Serve(tc)
+}
+
 // However a response to CONNECT is cut, the outcome is the same, and no more than the limit is read.
 func FuzzProxyConnectReply(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\nearly"))
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n"))
 	f.Add([]byte("HTTP/1.0 200\r\nX: y\r\n z\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		to, err := dial.ParseTarget("host.test:443")
-		if err != nil {
-			t.Fatal(err)
-		}
 		whole, whole1 := &wiretest.Pieces{Input: answer, Size: len(answer)}, &wiretest.Pieces{Input: answer, Size: 1}
-		tw, t1 := &dial.Tunnel{Conn: whole}, &dial.Tunnel{Conn: whole1}
-		var d ProxyDialer
-		errW, err1 := d.askConnect(t.Context(), tw, to, ""), d.askConnect(t.Context(), t1, to, "")
+		through := func(proxy net.Conn) (net.Conn, error) {
+			d := &gallop.ProxyDialer{
+				URL:     &url.URL{Scheme: "http", Host: "proxy.test"},
+				Connect: func(context.Context, string, string) (net.Conn, error) { return proxy, nil },
+			}
+			return d.Dial("host.test:443")
+		}
+		tw, errW := through(whole)
+		t1, err1 := through(whole1)
 		if fmt.Sprint(errW) != fmt.Sprint(err1) {
 			t.Fatalf("whole: %v, cut: %v", errW, err1)
 		}
@@ -425,7 +484,7 @@ func FuzzProxyConnectReply(f *testing.F) {
 			t.Fatalf("wrote %q", whole.Wrote.String())
 		}
 		if errW == nil {
-			wiretest.CompareRest(t, tw.Finish(), t1.Finish(), answer)
+			wiretest.CompareRest(t, tw, t1, answer)
 		}
 	})
 }

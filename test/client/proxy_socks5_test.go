@@ -1,4 +1,4 @@
-package gallop
+package client_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/memnet"
 )
@@ -44,12 +45,12 @@ func TestSocksHostileProxies(t *testing.T) {
 			t.Run(tc.name+" "+scheme, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					defer time.Sleep(time.Minute) // the proxy ends in the meantime
-					d := ProxyDialer{URL: &url.URL{Scheme: scheme, Host: "proxy.test"}, Connect: slowly(tc.says)}
+					d := gallop.ProxyDialer{URL: &url.URL{Scheme: scheme, Host: "proxy.test"}, Connect: sayingSlowly(tc.says)}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					defer cancel()
 					nc, err := d.DialContext(ctx, "tcp", "host.test:443")
 					if err != nil {
-						if tc.want == "" || !strings.Contains(err.Error(), tc.want) && (tc.want != "deadline" || !errors.Is(err, ErrDialTimeout) && !errors.Is(err, context.DeadlineExceeded)) {
+						if tc.want == "" || !strings.Contains(err.Error(), tc.want) && (tc.want != "deadline" || !errors.Is(err, gallop.ErrDialTimeout) && !errors.Is(err, context.DeadlineExceeded)) {
 							t.Errorf("error %v, want %q", err, tc.want)
 						}
 						return
@@ -76,8 +77,8 @@ func TestSocksHostileProxiesOverTLS(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &HostClient{
-					Addr: "host.test:443", IsTLS: true, Proxy: proxyAt(t, "socks5://proxy.test"), DialContext: slowly(tc.says),
+				c := &gallop.HostClient{
+					Addr: "host.test:443", IsTLS: true, Proxy: proxyAt(t, "socks5://proxy.test"), DialContext: sayingSlowly(tc.says),
 					TLSConfig: &tls.Config{InsecureSkipVerify: true},
 				}
 				begun := time.Now()
@@ -95,8 +96,8 @@ func TestSocksHostileProxiesOverTLS(t *testing.T) {
 	}
 }
 
-// slowly connects to a proxy that says text, one byte every millisecond.
-func slowly(text string) func(context.Context, string, string) (net.Conn, error) {
+// sayingSlowly connects to a proxy that says text, one byte every millisecond.
+func sayingSlowly(text string) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		client, server := memnet.Pipe()
 		go func() {
@@ -126,7 +127,7 @@ func TestSocksHostileTargets(t *testing.T) {
 		"empty":             {"", false},
 	} {
 		dialed := false
-		d := ProxyDialer{URL: &url.URL{Scheme: "socks5", Host: "proxy.test"}, Connect: func(context.Context, string, string) (net.Conn, error) {
+		d := gallop.ProxyDialer{URL: &url.URL{Scheme: "socks5", Host: "proxy.test"}, Connect: func(context.Context, string, string) (net.Conn, error) {
 			dialed = true
 			return nil, io.EOF
 		}}
@@ -161,7 +162,7 @@ func TestSocksPasswordLengths(t *testing.T) {
 				if tc.user == "" {
 					u.User, want, says = url.UserPassword("", tc.password), "", "\x05\x00"+socksDone
 				}
-				d := ProxyDialer{URL: u, Connect: func(context.Context, string, string) (net.Conn, error) {
+				d := gallop.ProxyDialer{URL: u, Connect: func(context.Context, string, string) (net.Conn, error) {
 					dialed = true
 					client, server := memnet.Pipe()
 					_, _ = server.Write([]byte(says))
@@ -192,7 +193,7 @@ func TestSocksCancel(t *testing.T) {
 	for _, says := range []string{"", "\x05", "\x05\x00", "\x05\x00\x05\x00\x00"} {
 		synctest.Test(t, func(t *testing.T) {
 			defer time.Sleep(time.Minute)
-			d := ProxyDialer{URL: &url.URL{Scheme: "socks5", Host: "proxy.test"}, Connect: slowly(says)}
+			d := gallop.ProxyDialer{URL: &url.URL{Scheme: "socks5", Host: "proxy.test"}, Connect: sayingSlowly(says)}
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
 			begun := time.Now()

@@ -1,4 +1,4 @@
-package gallop
+package client_test
 
 import (
 	"errors"
@@ -7,10 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/gallop-http/gallop/memnet"
+	"github.com/gallop-http/gallop"
 )
 
 // gate is a host whose port can be closed.
@@ -44,13 +43,13 @@ var errGateClosed = errors.New("the port is closed")
 
 // hammer calls from several goroutines once a millisecond, and requires that every call
 // fails at once with the error of the dial.
-func hammer(t *testing.T, c *PipelineClient, span time.Duration) {
+func hammer(t *testing.T, c *gallop.PipelineClient, span time.Duration) {
 	t.Helper()
 	var wg sync.WaitGroup
 	end := time.Now().Add(span)
 	for range 16 {
 		wg.Go(func() {
-			req, resp := new(Request), new(Response)
+			req, resp := new(gallop.Request), new(gallop.Response)
 			req.SetRequestURI("http://a.test/")
 			for time.Now().Before(end) {
 				begun := time.Now()
@@ -68,7 +67,7 @@ func TestPipelineClosedPort(t *testing.T) {
 	for _, conns := range []int{1, 8} {
 		t.Run(fmt.Sprint(conns, " connections"), func(t *testing.T) {
 			g := newGate(errGateClosed)
-			c := &PipelineClient{MaxConns: conns}
+			c := &gallop.PipelineClient{MaxConns: conns}
 			testPipeline(t, g.pipelineServer, c, func(t *testing.T) {
 				c.Dial = g.dial
 				for range 3 { // closed from the start, and closed behind open connections
@@ -93,11 +92,11 @@ func TestPipelineClosedPort(t *testing.T) {
 func TestPipelinePortCloses(t *testing.T) {
 	g := newGate(nil)
 	g.open()
-	g.answer = func(_, n int, req *Request) (string, bool) {
+	g.answer = func(_, n int, req *gallop.Request) (string, bool) {
 		time.Sleep(time.Second)
 		return named(req), n == 0
 	}
-	c := &PipelineClient{MaxConns: 8}
+	c := &gallop.PipelineClient{MaxConns: 8}
 	testPipeline(t, g.pipelineServer, c, func(t *testing.T) {
 		c.Dial = g.dial
 		round := func() (all []*pipelined) {
@@ -129,11 +128,11 @@ func TestPipelinePortCloses(t *testing.T) {
 func TestPipelinePortClosesBesideAnswers(t *testing.T) {
 	g := newGate(nil)
 	g.open()
-	g.answer = func(_, _ int, req *Request) (string, bool) {
+	g.answer = func(_, _ int, req *gallop.Request) (string, bool) {
 		time.Sleep(10 * time.Millisecond)
 		return named(req), true
 	}
-	c := &PipelineClient{MaxConns: 8}
+	c := &gallop.PipelineClient{MaxConns: 8}
 	testPipeline(t, g.pipelineServer, c, func(t *testing.T) {
 		c.Dial = g.dial
 		callPipeline(c, "GET", "/", 0).want(t, "GET/", nil)
@@ -155,11 +154,11 @@ func TestPipelineColdStart(t *testing.T) {
 	g := newGate(nil)
 	g.open()
 	g.takes = time.Second
-	g.answer = func(_, _ int, req *Request) (string, bool) {
+	g.answer = func(_, _ int, req *gallop.Request) (string, bool) {
 		time.Sleep(time.Minute)
 		return named(req), true
 	}
-	c := &PipelineClient{MaxConns: 4}
+	c := &gallop.PipelineClient{MaxConns: 4}
 	testPipeline(t, g.pipelineServer, c, func(t *testing.T) {
 		c.Dial = g.dial
 		var all []*pipelined
@@ -178,11 +177,11 @@ func TestPipelineColdStart(t *testing.T) {
 func TestPipelineServesOnOpenConnections(t *testing.T) {
 	g := newGate(nil)
 	g.open()
-	g.answer = func(_, n int, req *Request) (string, bool) {
+	g.answer = func(_, n int, req *gallop.Request) (string, bool) {
 		time.Sleep(time.Second)
 		return named(req), true
 	}
-	c := &PipelineClient{MaxConns: 4}
+	c := &gallop.PipelineClient{MaxConns: 4}
 	testPipeline(t, g.pipelineServer, c, func(t *testing.T) {
 		c.Dial = g.dial
 		first := callPipeline(c, "GET", "/0", 0)
@@ -201,11 +200,11 @@ func TestPipelineClosedSocket(t *testing.T) {
 	ln.Close()
 	for _, secured := range []bool{false, true} {
 		dials := 0
-		c := &PipelineClient{Addr: addr, IsTLS: secured, Dial: func(addr string) (net.Conn, error) {
+		c := &gallop.PipelineClient{Addr: addr, IsTLS: secured, Dial: func(addr string) (net.Conn, error) {
 			dials++
 			return net.Dial("tcp", addr)
 		}}
-		req := new(Request)
+		req := new(gallop.Request)
 		req.SetRequestURI(map[bool]string{false: "http://", true: "https://"}[secured] + addr + "/")
 		begun := time.Now()
 		for range 1000 {
@@ -214,31 +213,8 @@ func TestPipelineClosedSocket(t *testing.T) {
 				t.Fatalf("TLS %v: error %v", secured, err)
 			}
 		}
-		if most := 1 + int(time.Since(begun)/pipelineRetry); dials > most {
+		if most := 1 + int(time.Since(begun)/retryAfter); dials > most {
 			t.Errorf("TLS %v: %d dials, want at most %d", secured, dials, most)
 		}
 	}
-}
-
-// A server that accepts and then fails the handshake is dialed as rarely.
-func TestPipelineFailedHandshake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var dials atomic.Int64
-		c := PipelineClient{Addr: "a.test:443", IsTLS: true, Dial: func(string) (net.Conn, error) {
-			dials.Add(1)
-			client, server := memnet.Pipe()
-			server.Close()
-			return client, nil
-		}}
-		req := new(Request)
-		req.SetRequestURI("https://a.test/")
-		for range 100 {
-			if err := c.Do(req, nil); err == nil {
-				t.Error("no error")
-			}
-		}
-		if dials.Load() != 1 {
-			t.Errorf("%d dials", dials.Load())
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package gallop
+package client_test
 
 import (
 	"bufio"
@@ -14,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
 func proxyAt(t *testing.T, rawURL string) func(context.Context, *url.URL) (*url.URL, error) {
@@ -30,7 +32,7 @@ func proxyAt(t *testing.T, rawURL string) func(context.Context, *url.URL) (*url.
 func serveTunnel(nc net.Conn, serve func(net.Conn, *bufio.Reader)) {
 	defer nc.Close()
 	r := bufio.NewReader(nc)
-	var req Request
+	var req gallop.Request
 	if req.Header.Read(r) != nil || !req.Header.IsConnect() {
 		return
 	}
@@ -50,15 +52,15 @@ func TestClientTrustsProxies(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				proxy, host := newTLSPeer(t, "proxy.test"), newTLSPeer(t, "host.test")
+				proxy, host := servertest.NewTLSPeer(t, "proxy.test"), servertest.NewTLSPeer(t, "host.test")
 				roots := x509.NewCertPool()
-				for _, p := range []*tlsPeer{proxy, host} {
+				for _, p := range []*wiretest.TLSPeer{proxy, host} {
 					if tt.trusts || p == host {
 						roots.AddCert(leafOf(t, p))
 					}
 				}
 				resumed := 0
-				proxy.cfg.VerifyConnection = func(s tls.ConnectionState) error {
+				proxy.Config.VerifyConnection = func(s tls.ConnectionState) error {
 					if s.DidResume {
 						resumed++
 					}
@@ -69,13 +71,13 @@ func TestClientTrustsProxies(t *testing.T) {
 					addr = "alias.test:443"
 				}
 				dial := wiretest.Dialer(func(nc net.Conn) error {
-					serveTunnel(tls.Server(nc, proxy.cfg), func(nc net.Conn, _ *bufio.Reader) {
+					serveTunnel(tls.Server(nc, proxy.Config), func(nc net.Conn, _ *bufio.Reader) {
 						_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n")
-						_ = servePanicking(host.cfg)(nc)
+						_ = servePanicking(host.Config)(nc)
 					})
 					return nil
 				})
-				c := &HostClient{Addr: addr, IsTLS: true, Proxy: proxyAt(t, "https://proxy.test"),
+				c := &gallop.HostClient{Addr: addr, IsTLS: true, Proxy: proxyAt(t, "https://proxy.test"),
 					TLSConfig:   &tls.Config{RootCAs: roots, ServerName: tt.serverName},
 					DialContext: func(context.Context, string, string) (net.Conn, error) { return dial() }}
 				for range 2 {
@@ -98,9 +100,9 @@ func TestClientTrustsProxies(t *testing.T) {
 	}
 }
 
-func leafOf(t *testing.T, p *tlsPeer) *x509.Certificate {
+func leafOf(t *testing.T, p *wiretest.TLSPeer) *x509.Certificate {
 	t.Helper()
-	leaf, err := x509.ParseCertificate(p.cfg.Certificates[0].Certificate[0])
+	leaf, err := x509.ParseCertificate(p.Config.Certificates[0].Certificate[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,21 +129,21 @@ func TestClientStaleTunnels(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					defer time.Sleep(time.Hour)
-					proxy, host := newTLSPeer(t, "proxy.test"), newTLSPeer(t, "host.test")
+					proxy, host := servertest.NewTLSPeer(t, "proxy.test"), servertest.NewTLSPeer(t, "host.test")
 					roots := x509.NewCertPool()
 					roots.AddCert(leafOf(t, proxy))
 					roots.AddCert(leafOf(t, host))
 					serve := func(nc net.Conn) error {
 						if proxyTLS {
-							nc = tls.Server(nc, proxy.cfg)
+							nc = tls.Server(nc, proxy.Config)
 						}
 						serveTunnel(nc, func(nc net.Conn, r *bufio.Reader) {
 							_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n"+tt.early)
 							if tt.tls {
-								nc = tls.Server(nc, host.cfg)
+								nc = tls.Server(nc, host.Config)
 								r = bufio.NewReader(nc)
 							}
-							var req Request
+							var req gallop.Request
 							if req.Read(r) != nil {
 								return
 							}
@@ -153,7 +155,7 @@ func TestClientStaleTunnels(t *testing.T) {
 						return nil
 					}
 					dials := 0
-					c := &HostClient{Addr: "host.test", IsTLS: tt.tls, Proxy: proxyAt(t, "http://proxy.test"),
+					c := &gallop.HostClient{Addr: "host.test", IsTLS: tt.tls, Proxy: proxyAt(t, "http://proxy.test"),
 						TLSConfig: &tls.Config{RootCAs: roots}, MaxIdemponentCallAttempts: 1}
 					if proxyTLS {
 						c.Proxy = proxyAt(t, "https://proxy.test")
@@ -163,8 +165,8 @@ func TestClientStaleTunnels(t *testing.T) {
 						return wiretest.Dialer(serve)()
 					}
 					for range 2 {
-						var req Request
-						var resp Response
+						var req gallop.Request
+						var resp gallop.Response
 						req.SetRequestURI("http://host.test/")
 						if tt.tls {
 							req.SetRequestURI("https://host.test/")
@@ -185,15 +187,15 @@ func TestClientStaleTunnels(t *testing.T) {
 }
 
 // transportFunc answers without a connection.
-type transportFunc func(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
+type transportFunc func(hc *gallop.HostClient, req *gallop.Request, resp *gallop.Response) (retry bool, err error)
 
-func (f transportFunc) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
+func (f transportFunc) RoundTrip(hc *gallop.HostClient, req *gallop.Request, resp *gallop.Response) (bool, error) {
 	return f(hc, req, resp)
 }
 
 // From https to http redirects are followed by those who have asked for it.
 func TestClientRedirectToPlain(t *testing.T) {
-	down := transportFunc(func(hc *HostClient, req *Request, resp *Response) (bool, error) {
+	down := transportFunc(func(hc *gallop.HostClient, req *gallop.Request, resp *gallop.Response) (bool, error) {
 		if hc.IsTLS {
 			resp.Header.Set("Location", "http://a.test/plain")
 			resp.SetStatusCode(302)
@@ -201,21 +203,21 @@ func TestClientRedirectToPlain(t *testing.T) {
 		return false, nil
 	})
 	for _, allowed := range []bool{false, true} {
-		c := &Client{Transport: down, AllowRedirectToPlain: allowed}
-		following := &Client{Transport: down, AllowRedirectToPlain: allowed, MaxRedirects: 1}
-		for name, call := range map[string]func(req *Request, resp *Response) error{
+		c := &gallop.Client{Transport: down, AllowRedirectToPlain: allowed}
+		following := &gallop.Client{Transport: down, AllowRedirectToPlain: allowed, MaxRedirects: 1}
+		for name, call := range map[string]func(req *gallop.Request, resp *gallop.Response) error{
 			"Do":          following.Do,
-			"DoRedirects": func(req *Request, resp *Response) error { return c.DoRedirects(req, resp, 1) },
-			"Get": func(req *Request, _ *Response) error {
+			"DoRedirects": func(req *gallop.Request, resp *gallop.Response) error { return c.DoRedirects(req, resp, 1) },
+			"Get": func(req *gallop.Request, _ *gallop.Response) error {
 				_, _, err := c.Get(nil, req.URI().String())
 				return err
 			},
 		} {
-			var req Request
-			var resp Response
+			var req gallop.Request
+			var resp gallop.Response
 			req.SetRequestURI("https://a.test/")
 			err := call(&req, &resp)
-			if allowed != (err == nil) || !allowed && !errors.Is(err, ErrRedirectToPlain) {
+			if allowed != (err == nil) || !allowed && !errors.Is(err, gallop.ErrRedirectToPlain) {
 				t.Errorf("%s, allowed %v: %v", name, allowed, err)
 			}
 			if name != "Get" && strings.HasPrefix(req.URI().String(), "http:") != allowed {
@@ -230,19 +232,19 @@ func TestClientRedirectToPlain(t *testing.T) {
 func TestClientTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		s := &Server{Handler: func(ctx *RequestCtx) {
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			asked = append(asked, string(ctx.Host())+string(ctx.Path())+" "+string(ctx.Request.Header.Peek("Cookie")))
 			switch string(ctx.Path()) {
 			case "/login":
 				ctx.Response.Header.Set("Set-Cookie", "session=1; Path=/")
-				ctx.Redirect("/home", StatusSeeOther)
+				ctx.Redirect("/home", gallop.StatusSeeOther)
 			case "/home":
-				ctx.Redirect("http://b.test/", StatusFound)
+				ctx.Redirect("http://b.test/", gallop.StatusFound)
 			}
 		}}
 		var tunnels []string
 		dial := wiretest.Dialer(func(nc net.Conn) error {
-			var req Request
+			var req gallop.Request
 			r := bufio.NewReader(nc)
 			if err := req.Header.Read(r); err != nil {
 				return err
@@ -251,14 +253,14 @@ func TestClientTogether(t *testing.T) {
 			_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n")
 			return s.ServeConn(nc)
 		})
-		c := &Client{Jar: &CookieJar{}, MaxRedirects: 2, Proxy: proxyAt(t, "http://proxy.test"),
+		c := &gallop.Client{Jar: &gallop.CookieJar{}, MaxRedirects: 2, Proxy: proxyAt(t, "http://proxy.test"),
 			DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
 				if addr != "proxy.test:80" {
 					t.Errorf("dialed %s", addr)
 				}
 				return dial()
 			}}
-		var req Request
+		var req gallop.Request
 		req.SetRequestURI("http://a.test/login")
 		if err := c.Do(&req, nil); err != nil {
 			t.Fatal(err)
@@ -278,7 +280,7 @@ func TestClientTogether(t *testing.T) {
 		}
 		c.MaxRedirects = 1
 		req.SetRequestURI("http://a.test/login")
-		if err := c.Do(&req, nil); !errors.Is(err, ErrTooManyRedirects) {
+		if err := c.Do(&req, nil); !errors.Is(err, gallop.ErrTooManyRedirects) {
 			t.Error(err)
 		}
 		c.CloseIdleConnections()
@@ -288,7 +290,7 @@ func TestClientTogether(t *testing.T) {
 // The calls of one line end in time, and send what they are given.
 func TestClientOneLiners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{Handler: func(ctx *RequestCtx) {
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			if string(ctx.Path()) == "/slow" {
 				time.Sleep(time.Minute)
 			}
@@ -296,11 +298,11 @@ func TestClientOneLiners(t *testing.T) {
 			ctx.Write(ctx.PostArgs().QueryString())
 		}}
 		dial := wiretest.Dialer(func(nc net.Conn) error { return s.ServeConn(nc) })
-		c := &Client{Dial: func(string) (net.Conn, error) { return dial() }}
-		hc := &HostClient{Addr: "a.test", Dial: c.Dial}
+		c := &gallop.Client{Dial: func(string) (net.Conn, error) { return dial() }}
+		hc := &gallop.HostClient{Addr: "a.test", Dial: c.Dial}
 		defer hc.CloseIdleConnections()
 		defer c.CloseIdleConnections()
-		var args Args
+		var args gallop.Args
 		args.Set("a", "b c")
 		for _, get := range []func(dst []byte, url string, timeout time.Duration) (int, []byte, error){
 			c.GetTimeout, hc.GetTimeout,
@@ -315,11 +317,11 @@ func TestClientOneLiners(t *testing.T) {
 				t.Errorf("%d, %q, %v", status, body, err)
 			}
 			begun := time.Now()
-			if _, _, err := get(nil, "http://a.test/slow", time.Second); !errors.Is(err, ErrTimeout) || time.Since(begun) != time.Second {
+			if _, _, err := get(nil, "http://a.test/slow", time.Second); !errors.Is(err, gallop.ErrTimeout) || time.Since(begun) != time.Second {
 				t.Errorf("%v after %v", err, time.Since(begun))
 			}
 		}
-		for _, post := range []func([]byte, string, *Args) (int, []byte, error){c.Post, hc.Post} {
+		for _, post := range []func([]byte, string, *gallop.Args) (int, []byte, error){c.Post, hc.Post} {
 			if status, body, err := post(nil, "http://a.test/", &args); status != 200 || string(body) != "POSTa=b+c" || err != nil {
 				t.Errorf("%d, %q, %v", status, body, err)
 			}
@@ -335,11 +337,11 @@ func TestClientOneLiners(t *testing.T) {
 // another matter.
 func TestClientDialsTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		proxy, host := newTLSPeer(t, "proxy.test"), newTLSPeer(t, "host.test")
+		proxy, host := servertest.NewTLSPeer(t, "proxy.test"), servertest.NewTLSPeer(t, "host.test")
 		roots := x509.NewCertPool()
 		roots.AddCert(leafOf(t, proxy))
 		roots.AddCert(leafOf(t, host))
-		toHost := wiretest.Dialer(servePanicking(host.cfg))
+		toHost := wiretest.Dialer(servePanicking(host.Config))
 		shaken := func(string) (net.Conn, error) {
 			nc, err := toHost()
 			if err != nil {
@@ -349,30 +351,30 @@ func TestClientDialsTLS(t *testing.T) {
 			return tc, tc.Handshake()
 		}
 		toProxy := wiretest.Dialer(func(nc net.Conn) error {
-			serveTunnel(tls.Server(nc, proxy.cfg), func(nc net.Conn, _ *bufio.Reader) {
+			serveTunnel(tls.Server(nc, proxy.Config), func(nc net.Conn, _ *bufio.Reader) {
 				_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n")
-				_ = servePanicking(host.cfg)(nc)
+				_ = servePanicking(host.Config)(nc)
 			})
 			return nil
 		})
-		through := &ProxyDialer{
+		through := &gallop.ProxyDialer{
 			URL: &url.URL{Scheme: "https", Host: "proxy.test"}, TLSConfig: &tls.Config{RootCAs: roots},
 			Connect: func(context.Context, string, string) (net.Conn, error) { return toProxy() },
 		}
-		for name, setup := range map[string]func(c *HostClient){
-			"Dial": func(c *HostClient) { c.Dial = shaken },
-			"DialTimeout": func(c *HostClient) {
+		for name, setup := range map[string]func(c *gallop.HostClient){
+			"Dial": func(c *gallop.HostClient) { c.Dial = shaken },
+			"DialTimeout": func(c *gallop.HostClient) {
 				c.DialTimeout = func(addr string, _ time.Duration) (net.Conn, error) { return shaken(addr) }
 			},
-			"Dial of a connection without TLS":     func(c *HostClient) { c.Dial = func(string) (net.Conn, error) { return toHost() } },
-			"Dial through a proxy":                 func(c *HostClient) { c.Dial = through.Dial },
-			"DialTimeout through a proxy":          func(c *HostClient) { c.DialTimeout = through.DialTimeout },
-			"DialContext, which has no say in TLS": func(c *HostClient) { c.DialContext = through.DialContext },
+			"Dial of a connection without TLS":     func(c *gallop.HostClient) { c.Dial = func(string) (net.Conn, error) { return toHost() } },
+			"Dial through a proxy":                 func(c *gallop.HostClient) { c.Dial = through.Dial },
+			"DialTimeout through a proxy":          func(c *gallop.HostClient) { c.DialTimeout = through.DialTimeout },
+			"DialContext, which has no say in TLS": func(c *gallop.HostClient) { c.DialContext = through.DialContext },
 		} {
-			c := &HostClient{Addr: "host.test:443", IsTLS: true, TLSConfig: &tls.Config{RootCAs: roots}}
+			c := &gallop.HostClient{Addr: "host.test:443", IsTLS: true, TLSConfig: &tls.Config{RootCAs: roots}}
 			setup(c)
-			var req Request
-			var resp Response
+			var req gallop.Request
+			var resp gallop.Response
 			req.SetRequestURI("https://host.test/")
 			err := c.DoTimeout(&req, &resp, time.Minute)
 			if err != nil || string(resp.Body()) != "hello" || resp.TLSConnectionState() == nil || resp.TLSConnectionState().ServerName != "host.test" {

@@ -1,11 +1,10 @@
-package gallop
+package client_test
 
 import (
 	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -16,8 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/callback"
 	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
 // These tests show what happens to calls when functions of the program panic or end their goroutine.
@@ -80,96 +81,102 @@ const (
 var panicking = []struct {
 	name  string
 	reach reach
-	setup func(c *HostClient, req *Request, tick func())
+	setup func(c *armedClient, req *gallop.Request, tick func())
 }{
-	{"OnInterim", onCaller, func(c *HostClient, req *Request, tick func()) { c.OnInterim = func(*Response) { tick() } }},
-	{"OnInterim beside an upload", onCaller, func(c *HostClient, req *Request, tick func()) {
-		req.SetBodyStream(&endless{}, -1)
-		c.OnInterim = func(*Response) { tick() }
+	{"OnInterim", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
+		c.OnInterim = func(*gallop.Response) { tick() }
 	}},
-	{"GetConn", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.GetConn = func(string) { tick() } }},
-	{"GotConn, new", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.GotConn = func(GotConnInfo) { tick() } }},
-	{"GotConn_reused", onCaller, func(c *HostClient, req *Request, tick func()) {
-		c.trace.GotConn = func(info GotConnInfo) {
+	{"OnInterim beside an upload", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
+		c.send(req, &endlessBody{}, -1)
+		c.OnInterim = func(*gallop.Response) { tick() }
+	}},
+	{"GetConn", onCaller, func(c *armedClient, req *gallop.Request, tick func()) { c.trace.GetConn = func(string) { tick() } }},
+	{"GotConn, new", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
+		c.trace.GotConn = func(gallop.GotConnInfo) { tick() }
+	}},
+	{"GotConn_reused", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
+		c.trace.GotConn = func(info gallop.GotConnInfo) {
 			if info.Reused {
 				tick()
 			}
 		}
 	}},
-	{"PutIdleConn", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.PutIdleConn = func(string) { tick() } }},
-	{"DNSStart", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.DNSStart = func(string) { tick() } }},
-	{"DNSDone", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"PutIdleConn", onCaller, func(c *armedClient, req *gallop.Request, tick func()) { c.trace.PutIdleConn = func(string) { tick() } }},
+	{"DNSStart", onCaller, func(c *armedClient, req *gallop.Request, tick func()) { c.trace.DNSStart = func(string) { tick() } }},
+	{"DNSDone", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.trace.DNSDone = func(string, []netip.Addr, error) { tick() }
 	}},
-	{"ConnectStart", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"ConnectStart", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.trace.ConnectStart = func(string, string) { tick() }
 	}},
-	{"ConnectDone", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"ConnectDone", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.trace.ConnectDone = func(string, string, error) { tick() }
 	}},
-	{"ConnectStart, two addresses", onOther, func(c *HostClient, req *Request, tick func()) {
+	{"ConnectStart, two addresses", onOther, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.Addr = "two.test:80"
 		c.trace.ConnectStart = func(string, string) { tick() }
 	}},
-	{"ConnectDone, two addresses", onOther, func(c *HostClient, req *Request, tick func()) {
+	{"ConnectDone, two addresses", onOther, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.Addr = "two.test:80"
 		c.trace.ConnectDone = func(string, string, error) { tick() }
 	}},
-	{"TLSHandshakeStart", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"TLSHandshakeStart", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.IsTLS = true
 		c.trace.TLSHandshakeStart = tick
 	}},
-	{"TLSHandshakeDone", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"TLSHandshakeDone", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.IsTLS = true
 		c.trace.TLSHandshakeDone = func(tls.ConnectionState, error) { tick() }
 	}},
-	{"VerifyConnection", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"VerifyConnection", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.IsTLS = true
 		c.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { tick(); return nil }
 	}},
-	{"WroteHeaders", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.WroteHeaders = tick }},
-	{"WroteRequest behind a stream", beside, func(c *HostClient, req *Request, tick func()) {
+	{"WroteHeaders", onCaller, func(c *armedClient, req *gallop.Request, tick func()) { c.trace.WroteHeaders = tick }},
+	{"WroteRequest behind a stream", beside, func(c *armedClient, req *gallop.Request, tick func()) {
 		req.SetBodyStream(strings.NewReader("body"), 4)
 		c.trace.WroteRequest = func(error) { tick() }
 	}},
-	{"WroteRequest behind Expect", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"WroteRequest behind Expect", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		req.SetBodyString("body")
 		req.Header.Set("Expect", "100-continue")
 		c.trace.WroteRequest = func(error) { tick() }
 	}},
-	{"GotFirstByte", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.GotFirstByte = tick }},
-	{"GotInterim", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.GotInterim = func(*Response) { tick() } }},
-	{"RetryIf", onCaller, func(c *HostClient, req *Request, tick func()) {
-		req.SetRequestURI("http://one.test/end")
-		c.RetryIf = func(*Request) bool { tick(); return false }
+	{"GotFirstByte", onCaller, func(c *armedClient, req *gallop.Request, tick func()) { c.trace.GotFirstByte = tick }},
+	{"GotInterim", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
+		c.trace.GotInterim = func(*gallop.Response) { tick() }
 	}},
-	{"RetryIfErr", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"RetryIf", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		req.SetRequestURI("http://one.test/end")
-		c.RetryIfErr = func(*Request, int, error) (bool, bool) { tick(); return false, false }
+		c.RetryIf = func(*gallop.Request) bool { tick(); return false }
 	}},
-	{"RetryIfErrUpstream", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"RetryIfErr", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		req.SetRequestURI("http://one.test/end")
-		c.RetryIfErrUpstream = func(*Request, int, error, string) (bool, bool) { tick(); return false, false }
+		c.RetryIfErr = func(*gallop.Request, int, error) (bool, bool) { tick(); return false, false }
 	}},
-	{"DialContext", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"RetryIfErrUpstream", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
+		req.SetRequestURI("http://one.test/end")
+		c.RetryIfErrUpstream = func(*gallop.Request, int, error, string) (bool, bool) { tick(); return false, false }
+	}},
+	{"DialContext", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		dial := c.DialContext
 		c.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			tick()
 			return dial(ctx, network, addr)
 		}
 	}},
-	{"Dial", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"Dial", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		dial := c.DialContext
 		c.DialContext = nil
 		c.Dial = func(addr string) (net.Conn, error) { tick(); return dial(context.Background(), "tcp", addr) }
 	}},
-	{"Dial with a deadline", onOther, func(c *HostClient, req *Request, tick func()) {
+	{"Dial with a deadline", onOther, func(c *armedClient, req *gallop.Request, tick func()) {
 		dial := c.DialContext
 		c.DialContext = nil
 		req.SetTimeout(time.Hour)
 		c.Dial = func(addr string) (net.Conn, error) { tick(); return dial(context.Background(), "tcp", addr) }
 	}},
-	{"DialTimeout with a deadline", onOther, func(c *HostClient, req *Request, tick func()) {
+	{"DialTimeout with a deadline", onOther, func(c *armedClient, req *gallop.Request, tick func()) {
 		dial := c.DialContext
 		c.DialContext = nil
 		req.SetTimeout(time.Hour)
@@ -178,39 +185,56 @@ var panicking = []struct {
 			return dial(context.Background(), "tcp", addr)
 		}
 	}},
-	{"Proxy", onCaller, func(c *HostClient, req *Request, tick func()) {
+	{"Proxy", onCaller, func(c *armedClient, req *gallop.Request, tick func()) {
 		c.Proxy = func(context.Context, *url.URL) (*url.URL, error) { tick(); return nil, nil }
 	}},
-	{"Resolver", asError, func(c *HostClient, req *Request, tick func()) { lookingUp(c, tick) }},
-	{"Transport", onCaller, func(c *HostClient, req *Request, tick func()) { c.Transport = tickingTransport(tick) }},
-	{"a body's Read", asError, func(c *HostClient, req *Request, tick func()) { req.SetBodyStream(&endless{onRead: tick}, -1) }},
-	{"a body's Read of known size", asError, func(c *HostClient, req *Request, tick func()) {
-		req.SetBodyStream(&endless{onRead: tick}, 1<<20)
+	{"Resolver", asError, func(c *armedClient, req *gallop.Request, tick func()) { lookingUp(c, tick) }},
+	{"Transport", onCaller, func(c *armedClient, req *gallop.Request, tick func()) { c.Transport = tickingTransport(tick) }},
+	{"a body's Read", asError, func(c *armedClient, req *gallop.Request, tick func()) { c.send(req, &endlessBody{onRead: tick}, -1) }},
+	{"a body's Read of known size", asError, func(c *armedClient, req *gallop.Request, tick func()) {
+		c.send(req, &endlessBody{onRead: tick}, 1<<20)
 	}},
-	{"a body's Close", asError, func(c *HostClient, req *Request, tick func()) {
-		req.SetBodyStream(&endless{size: 10, onClose: tick}, -1)
+	{"a body's Close", asError, func(c *armedClient, req *gallop.Request, tick func()) {
+		c.send(req, &endlessBody{size: 10, onClose: tick}, -1)
 	}},
-	{"a StreamWriter", asError, func(c *HostClient, req *Request, tick func()) {
+	{"a StreamWriter", asError, func(c *armedClient, req *gallop.Request, tick func()) {
 		req.SetBodyStreamWriter(func(w *bufio.Writer) {
 			_, _ = w.WriteString("body")
 			_ = w.Flush()
 			tick()
 		})
 	}},
-	{"a StreamWriter of HTTP/1.0", inStream, func(c *HostClient, req *Request, tick func()) {
+	{"a StreamWriter of HTTP/1.0", inStream, func(c *armedClient, req *gallop.Request, tick func()) {
 		req.Header.SetProtocol("HTTP/1.0")
 		req.SetBodyStreamWriter(func(w *bufio.Writer) { tick() })
 	}},
 }
 
-// endless is a body that goes on, or ends after size bytes if that is positive.
-type endless struct {
+// armedClient is a HostClient whose calls have a trace.
+type armedClient struct {
+	gallop.HostClient
+	trace *gallop.ClientTrace
+	body  *endlessBody // of the first call
+}
+
+// send makes body the body of req.
+func (c *armedClient) send(req *gallop.Request, body *endlessBody, size int) {
+	c.body = body
+	req.SetBodyStream(body, size)
+}
+
+func (c *armedClient) call(req *gallop.Request, resp *gallop.Response) error {
+	return c.DoContext(gallop.WithClientTrace(context.Background(), c.trace), req, resp)
+}
+
+// endlessBody is a body that goes on, or ends after size bytes if that is positive.
+type endlessBody struct {
 	size            int
 	closed          int
 	onRead, onClose func()
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessBody) Read(p []byte) (int, error) {
 	if e.onRead != nil {
 		e.onRead()
 	}
@@ -227,7 +251,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return min(100, len(p)), nil
 }
 
-func (e *endless) Close() error {
+func (e *endlessBody) Close() error {
 	e.closed++
 	if e.onClose != nil {
 		e.onClose()
@@ -237,13 +261,13 @@ func (e *endless) Close() error {
 
 type tickingTransport func()
 
-func (tick tickingTransport) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
+func (tick tickingTransport) RoundTrip(hc *gallop.HostClient, req *gallop.Request, resp *gallop.Response) (bool, error) {
 	tick()
-	return DefaultTransport.RoundTrip(hc, req, resp)
+	return gallop.DefaultTransport.RoundTrip(hc, req, resp)
 }
 
 type tickingResolver struct {
-	Resolver
+	gallop.Resolver
 	tick func()
 }
 
@@ -265,10 +289,10 @@ func (namesOfTest) LookupIPAddr(_ context.Context, name string) ([]net.IPAddr, e
 }
 
 // lookingUp makes c find its host by a resolver, and nothing cached.
-func lookingUp(c *HostClient, tick func()) {
+func lookingUp(c *armedClient, tick func()) {
 	connect := c.DialContext
-	d := &TCPDialer{Resolver: tickingResolver{namesOfTest{}, tick}, DNSCacheDuration: -1, connect: connect}
-	c.DialContext = d.DialContext
+	d := &gallop.TCPDialer{Resolver: tickingResolver{namesOfTest{}, tick}, DNSCacheDuration: -1}
+	c.DialContext = servertest.ConnectBy(d, connect).DialContext
 }
 
 // servePanicking answers each request, also before it is whole, with an interim answer
@@ -281,7 +305,7 @@ func servePanicking(secured *tls.Config) func(net.Conn) error {
 		}
 		r := bufio.NewReader(nc)
 		for {
-			var req Request
+			var req gallop.Request
 			if err := req.Header.Read(r); err != nil {
 				return err
 			}
@@ -316,34 +340,36 @@ func TestClientPanics(t *testing.T) {
 	}
 }
 
-func testPanicking(t *testing.T, setup func(*HostClient, *Request, func()), where reach, b *bomb, waiting bool) {
+func testPanicking(t *testing.T, setup func(*armedClient, *gallop.Request, func()), where reach, b *bomb, waiting bool) {
 	defer time.Sleep(time.Hour) // for what is idle to end
-	peer := newTLSPeer(t, "one.test")
+	peer := servertest.NewTLSPeer(t, "one.test")
 	var secured *tls.Config
 	dial := wiretest.Dialer(func(nc net.Conn) error { return servePanicking(secured)(nc) })
-	c := &HostClient{Addr: "one.test:80", MaxConns: 1, MaxConnWaitTimeout: -1, trace: &ClientTrace{}, TLSConfig: &tls.Config{RootCAs: peer.pool}}
+	c := &armedClient{
+		HostClient: gallop.HostClient{Addr: "one.test:80", MaxConns: 1, MaxConnWaitTimeout: -1, TLSConfig: &tls.Config{RootCAs: peer.Pool}},
+		trace:      &gallop.ClientTrace{},
+	}
 	c.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial() }
 	lookingUp(c, func() {})
-	var req Request
+	var req gallop.Request
 	req.SetRequestURI("http://one.test/")
 	req.Header.SetMethod("PUT")
 	setup(c, &req, b.tick)
-	stream, _ := req.stream.(*endless)
 	if c.IsTLS {
 		req.URI().SetScheme("https")
-		secured = peer.cfg
+		secured = peer.Config
 	}
 	if strings.Contains(t.Name(), "reused/") {
-		if err := c.Do(another(&req), nil); err != nil {
+		if err := c.call(another(&req), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first := make(chan ending)
-	go func() { first <- endOf(func() error { return c.Do(&req, nil) }) }()
+	go func() { first <- endOf(func() error { return c.call(&req, nil) }) }()
 	if waiting {
 		// One that came behind gets its turn.
 		synctest.Wait()
-		second := endOf(func() error { return c.Do(another(&req), nil) })
+		second := endOf(func() error { return c.call(another(&req), nil) })
 		if where == onCaller && second != (ending{}) { // if it was not the first one that was hit
 			checkEnding(t, second, where, b.exits)
 			second = <-first
@@ -360,13 +386,13 @@ func testPanicking(t *testing.T, setup func(*HostClient, *Request, func()), wher
 		t.Error("it was never called")
 	}
 	time.Sleep(10 * time.Second) // for a failed lookup to be forgotten
-	var resp Response
-	if err := c.Do(another(&req), &resp); err != nil || string(resp.Body()) != "hello" {
+	var resp gallop.Response
+	if err := c.call(another(&req), &resp); err != nil || string(resp.Body()) != "hello" {
 		t.Errorf("the next call: %v, %q", err, resp.Body())
 	}
 	synctest.Wait()
-	if stream != nil && stream.closed != 1 {
-		t.Errorf("the stream was closed %d times", stream.closed)
+	if c.body != nil && c.body.closed != 1 {
+		t.Errorf("the stream was closed %d times", c.body.closed)
 	}
 	if open, idle, pending := c.ConnsCount(), c.IdleConnsCount(), c.PendingRequests(); open != 1 || idle != 1 || pending != 0 {
 		t.Errorf("%d connections, %d idle, %d calls", open, idle, pending)
@@ -374,8 +400,8 @@ func testPanicking(t *testing.T, setup func(*HostClient, *Request, func()), wher
 }
 
 // another is a request to the same server that nothing is wrong with.
-func another(req *Request) *Request {
-	next := &Request{}
+func another(req *gallop.Request) *gallop.Request {
+	next := &gallop.Request{}
 	next.SetRequestURI("http://one.test/")
 	next.URI().SetSchemeBytes(req.URI().Scheme())
 	return next
@@ -403,12 +429,15 @@ func checkEnding(t *testing.T, e ending, where reach, exits bool) {
 func TestClientPanicsAround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dial := wiretest.Dialer(servePanicking(nil))
-		c := &Client{Jar: &CookieJar{}, Dial: func(string) (net.Conn, error) { return dial() }}
-		c.OnInterim = func(*Response) { panic(errBoom) }
-		var req Request
+		c := &gallop.Client{Jar: &gallop.CookieJar{}, Dial: func(string) (net.Conn, error) { return dial() }}
+		b := &bomb{}
+		c.OnInterim = func(*gallop.Response) { b.tick() }
+		hosts := 0
+		c.ConfigureClient = func(*gallop.HostClient) error { hosts++; return nil }
+		var req gallop.Request
 		req.SetRequestURI("http://one.test/")
 		req.Header.SetCookie("own", "1")
-		cookie := &Cookie{}
+		cookie := &gallop.Cookie{}
 		cookie.SetKey("jar")
 		cookie.SetValue("2")
 		c.Jar.SetCookie(req.URI(), cookie)
@@ -417,22 +446,23 @@ func TestClientPanicsAround(t *testing.T) {
 			t.Errorf("the request has %q", got)
 		}
 		time.Sleep(time.Minute)
-		if len(c.all()) != 0 {
-			t.Error("the host is not forgotten")
+		if err := c.Do(&req, nil); err != nil || hosts != 2 {
+			t.Errorf("the host is not forgotten: %d hosts, %v", hosts, err)
 		}
+		c.CloseIdleConnections()
 	})
 }
 
 // A panic after the call has ended reaches no call and is harmless.
 func TestClientPanicsTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &HostClient{Addr: "one.test", Dial: func(string) (net.Conn, error) {
+		c := &gallop.HostClient{Addr: "one.test", Dial: func(string) (net.Conn, error) {
 			time.Sleep(time.Hour)
 			panic(errBoom)
 		}}
-		var req Request
+		var req gallop.Request
 		req.SetRequestURI("http://one.test/")
-		if err := c.DoTimeout(&req, nil, time.Second); !errors.Is(err, ErrTimeout) {
+		if err := c.DoTimeout(&req, nil, time.Second); !errors.Is(err, gallop.ErrTimeout) {
 			t.Error(err)
 		}
 		time.Sleep(2 * time.Hour)
@@ -440,59 +470,4 @@ func TestClientPanicsTooLate(t *testing.T) {
 			t.Errorf("%d connections", n)
 		}
 	})
-}
-
-// All calls that wait for a dial that panics fail, and the next ones do not.
-func TestPipelinePanics(t *testing.T) {
-	for _, exits := range []bool{false, true} {
-		for _, in := range []string{"Dial", "DialContext", "VerifyConnection", "GotConn"} {
-			t.Run(fmt.Sprint(in, " Goexit ", exits), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					b := &bomb{exits: exits}
-					peer := newTLSPeer(t, "one.test")
-					dial := wiretest.Dialer(servePanicking(nil))
-					c := &PipelineClient{Addr: "one.test", Dial: func(string) (net.Conn, error) { return dial() }}
-					tick := func() { time.Sleep(time.Second); b.tick() }
-					switch in {
-					case "Dial":
-						c.Dial = func(string) (net.Conn, error) { tick(); return dial() }
-					case "DialContext":
-						c.DialContext = func(context.Context, string, string) (net.Conn, error) { tick(); return dial() }
-					case "VerifyConnection":
-						c.IsTLS, c.TLSConfig = true, &tls.Config{RootCAs: peer.pool}
-						c.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { tick(); return nil }
-						dial = wiretest.Dialer(servePanicking(peer.cfg))
-					case "GotConn":
-						c.Trace = &ClientTrace{GotConn: func(GotConnInfo) { tick() }}
-					}
-					testPipelinePanic(t, c, exits)
-				})
-			})
-		}
-	}
-}
-
-func testPipelinePanic(t *testing.T, c *PipelineClient, exits bool) {
-	defer time.Sleep(time.Hour)
-	call := func() error {
-		var req Request
-		req.SetRequestURI("http://one.test/")
-		if c.IsTLS {
-			req.URI().SetScheme("https")
-		}
-		return c.Do(&req, nil)
-	}
-	endings := make(chan ending)
-	for range 3 {
-		go func() { endings <- endOf(call) }()
-	}
-	for range 3 {
-		checkEnding(t, <-endings, asError, exits)
-	}
-	if err := call(); err != nil {
-		t.Errorf("the next call: %v", err)
-	}
-	if n := c.PendingRequests(); n != 0 {
-		t.Errorf("%d calls", n)
-	}
 }
