@@ -26,8 +26,8 @@ import (
 // Conn is a connection.
 type Conn interface {
 	// Room returns how many calls the connection can carry at the same time. 0 means that no further call may use the
-	// connection. The pool calls Room when the connection is new, and when [Pool.RoomChanged] is called. The pool is
-	// locked during the call.
+	// connection. Init and [Pool.RoomChanged] call Room. Room must not call methods of the pool, because RoomChanged
+	// has locked it.
 	Room() int
 
 	// Close closes the connection.
@@ -60,9 +60,10 @@ type Options struct {
 
 // Member is the part of a connection that its Pool uses. A connection has it as a field.
 type Member struct {
-	// Uses is how many calls have used the connection, including the present ones. The owner counts the calls. The pool
-	// sets Uses to 1 if no call needs the connection anymore when its dial ends. Uses is 0 only for the call for which
-	// the connection was dialed.
+	// Uses is how many calls have used the connection, including the present ones. The owner counts the calls. If the
+	// connection carries several calls at the same time, the owner guards Uses with a lock. If no call needs the
+	// connection anymore when its dial ends, the pool sets Uses to 1, because the next call gets a connection that was
+	// idle.
 	Uses int
 
 	idleAt Moment            // when the last call on it ended
@@ -86,8 +87,8 @@ func (m *Member) Conn() Conn { return m.conn }
 // IdleAt returns when the last call on the connection ended. The result is 0 if no call has ended.
 func (m *Member) IdleAt() Moment { return m.idleAt }
 
-// Pool is the connections to one host. Each operation takes constant time. Init must be called before a Pool is used; only
-// Counts and UsedAt work before.
+// Pool is the connections to one host. Init must be called before a Pool is used; only Counts and UsedAt work before.
+// Each operation takes constant time, unless calls that need a fresh connection wait while connections are shared.
 type Pool struct {
 	opts *Options
 
@@ -109,15 +110,8 @@ func (p *Pool) Init(o *Options) { p.opts, p.lock.p, p.max = o, p, o.Max }
 
 // Take returns a connection that has room for one more call, or nil. Unless the result is nil, the caller must end the
 // call with Put, Discard or Leave.
-func (p *Pool) Take() *Member {
+func (p *Pool) Take() (m *Member) {
 	p.mu.Lock()
-	m := p.take()
-	p.mu.Unlock()
-	return m
-}
-
-// take does the same while p is locked.
-func (p *Pool) take() (m *Member) {
 	switch {
 	case p.shared.Len() > 0:
 		m = p.shared.First()
@@ -131,21 +125,35 @@ func (p *Pool) take() (m *Member) {
 			p.file(m)
 		}
 	}
+	p.mu.Unlock()
 	return m
+}
+
+// takeOrLock does the same. If it returns nil, p is locked, and still no connection has room.
+func (p *Pool) takeOrLock() *Member {
+	for {
+		if m := p.Take(); m != nil {
+			return m
+		}
+		p.mu.Lock()
+		if p.shared.Len()+p.idle.Len() == 0 {
+			return nil
+		}
+		p.mu.Unlock()
+	}
 }
 
 // Get returns a connection for one call. Get chooses a connection that has room. If no connection has room, Get opens a
 // new one. If the pool is full, Get waits for the first connection that has room again. fresh asks for a new connection
 // in any case. If there is no error, the caller must end the call with Put, Discard or Leave.
 func (p *Pool) Get(ctx context.Context, deadline time.Time, fresh bool) (*Member, error) {
-	p.mu.Lock()
 	if !fresh {
-		if m := p.take(); m != nil {
-			p.mu.Unlock()
+		if m := p.takeOrLock(); m != nil {
 			return m, nil
 		}
 		return p.make(ctx, deadline, nil, false) // unlocks
 	}
+	p.mu.Lock()
 	var old *Member
 	if p.open >= p.max {
 		if old = p.idle.PopFirst(); old != nil {
@@ -168,12 +176,11 @@ func (p *Pool) make(ctx context.Context, deadline time.Time, old *Member, fresh 
 			return m, err
 		}
 		old = m
-		p.mu.Lock()
-		if !fresh {
-			if m := p.takeInstead(); m != nil {
-				p.mu.Unlock()
-				return m, nil
-			}
+		if fresh {
+			p.mu.Lock()
+		} else if m = p.takeOrLock(); m != nil { // it got room since this call was given a place
+			p.Leave()
+			return m, nil
 		}
 	}
 	if old != nil { // no other call can take it
@@ -188,15 +195,6 @@ func (p *Pool) make(ctx context.Context, deadline time.Time, old *Member, fresh 
 		err = p.opts.DialFailed(err)
 	}
 	return m, err
-}
-
-// takeInstead takes room that a connection got since the call was given a place, and gives the place back. p is locked.
-func (p *Pool) takeInstead() *Member {
-	m := p.take()
-	if m != nil {
-		p.leave()
-	}
-	return m
 }
 
 // replace closes a connection whose place a new one takes.
