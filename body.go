@@ -237,9 +237,12 @@ func streamSize(n int64) int {
 	return int(n)
 }
 
-// fileSection reads the next left bytes of a file. Where the connection allows it, the server sends them with sendfile.
+// fileSection reads the part of a file that starts at at and has left bytes. It does not use the position of the file, so
+// several sections of a file can be read at the same time. Where the connection allows it, the server sends the part with
+// sendfile.
 type fileSection struct {
 	file *os.File
+	at   int64
 	left int64
 }
 
@@ -248,15 +251,18 @@ func (s *fileSection) Read(p []byte) (int, error) {
 	if s.left == 0 {
 		return 0, io.EOF
 	}
-	n, err := s.file.Read(p[:min(int64(len(p)), s.left)])
-	s.left -= int64(n)
+	n, err := s.file.ReadAt(p[:min(int64(len(p)), s.left)], s.at)
+	s.at += int64(n)
+	if s.left -= int64(n); n > 0 {
+		err = nil // the next call returns it again
+	}
 	return n, err
 }
 
 // Close closes the file.
 func (s *fileSection) Close() error { return s.file.Close() }
 
-// fileOf returns the file that r reads from its current position, or nil if r is something else.
+// fileOf returns the file that r reads, or nil if r is something else.
 func fileOf(r io.Reader) *os.File {
 	switch r := r.(type) {
 	case *os.File:
@@ -265,4 +271,17 @@ func fileOf(r io.Reader) *os.File {
 		return r.file
 	}
 	return nil
+}
+
+// fileAt returns the file that r reads, and the offset of the next byte. It reports false if r is something else, or if
+// the file has no offsets, like a pipe.
+func fileAt(r io.Reader) (file *os.File, at int64, ok bool) {
+	switch r := r.(type) {
+	case *os.File:
+		at, err := r.Seek(0, io.SeekCurrent)
+		return r, at, err == nil
+	case *fileSection:
+		return r.file, r.at, true
+	}
+	return nil, 0, false
 }

@@ -272,16 +272,23 @@ func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
 	if s.conn == nil || s.none || s.sink.left <= 0 || s.sink.o.err != nil {
 		return 0, nil, false
 	}
-	rf, isReaderFrom := s.conn.nc.(io.ReaderFrom)
+	to, isReaderFrom := s.conn.nc.(io.ReaderFrom)
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || !isReaderFrom {
+		return 0, nil, false
+	}
+	at, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
 		return 0, nil, false
 	}
 	want := s.sink.left
 	if limited != nil {
 		want = min(want, max(limited.N, 0))
 	}
-	n, err = s.sink.o.readFrom(rf, file, want)
+	n, err = s.sink.o.sendFile(to, file, at, want)
 	s.sink.left -= n
+	if _, serr := file.Seek(at+n, io.SeekStart); err == nil {
+		err = serr // the caller may read on from there
+	}
 	if limited != nil {
 		limited.N -= n
 	}

@@ -118,11 +118,11 @@
 //	server_response.go           sending responses
 //	server_settings.go           settings with defaults, engine types
 //	server_shutdown.go           running until shutdown
+//	server_socket_other.go       the same without socket calls
+//	server_socket_unix.go        waiting without buffers, sending files
 //	server_stats.go              counters
 //	server_tls.go                TLS and its certificates
 //	server_turnaway.go           refusing connections beyond limits
-//	server_wait_other.go         waiting for input with buffers
-//	server_wait_unix.go          waiting for input without buffers
 //	testhook_linux.go            event loops of tests
 //	timeout.go                   handlers with a time limit
 //

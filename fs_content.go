@@ -221,22 +221,16 @@ func (r *representation) sendRanges(ctx *RequestCtx) bool {
 		return true
 	}
 	h.set(UnsafeBytes(HeaderContentRange), files.AppendContentRange(nil, spans[0], r.size))
-	body, err := section(content, spans[0])
-	if err != nil {
-		r.fail(ctx, err)
-		return true
-	}
-	ctx.SetBodyStream(body, streamSize(spans[0].Length))
+	ctx.SetBodyStream(section(content, spans[0]), streamSize(spans[0].Length))
 	return true
 }
 
 // section returns what reads one part of content and closes it.
-func section(content io.ReadSeeker, span files.Span) (io.Reader, error) {
+func section(content io.ReadSeeker, span files.Span) io.Reader {
 	if file, ok := content.(*os.File); ok {
-		_, err := file.Seek(span.Start, io.SeekStart)
-		return &fileSection{file: file, left: span.Length}, err
+		return &fileSection{file: file, at: span.Start, left: span.Length}
 	}
-	return &ownedReader{files.NewSection(content, span), content}, nil
+	return &ownedReader{files.NewSection(content, span), content}
 }
 
 // ownedReader closes what it reads from.

@@ -24,9 +24,9 @@ import (
 //  3. web, rest and nethttp use what the root and each other export and nothing
 //     else of ours, so that anybody could have written them.
 //
-// Tests may also import the packages in forTests. Tests of the root may import everything, because they test the whole
-// module. A directory with its own go.mod is another module and is not checked, unless the table lists it. A permission
-// that no file uses is refused.
+// Tests may also import the packages in forTests, and the modules that their row permits to tests. Tests of the root may
+// import everything, because they test the whole module. A directory with its own go.mod is another module and is not
+// checked, unless the table lists it. A permission that no file uses is refused.
 
 const module = "github.com/gallop-http/gallop"
 
@@ -42,6 +42,7 @@ var layers = map[string]layer{
 	"internal/message":   {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
 	"internal/dial":      {ours: []string{"internal/ascii", "internal/callback", "internal/http1", "internal/message", "internal/poll", "internal/target"}, others: []string{"golang.org/x/net/http/httpproxy"}},
 	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target"}},
+	"internal/hpack":     {ours: []string{"internal/ascii", "internal/field"}, tests: []string{"golang.org/x/net/http2/hpack"}, sansIO: true},
 	"internal/http1":     {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
 	"internal/list":      {},
 	"internal/mediatype": {},
@@ -103,6 +104,7 @@ var registering = []string{"net/http/pprof", "expvar"}
 type layer struct {
 	ours   []string // packages of this module; a/... stands for those below a
 	others []string // modules of other people, and of the standard library what registers handlers
+	tests  []string // modules of other people that only tests may import
 	user   bool     // everything public as well, as for the module's users
 	sansIO bool     // law 2
 	below  bool     // the same holds for all packages below this one
@@ -186,7 +188,7 @@ func unusedPermissions(layers map[string]layer, imports map[string][]string) (un
 				unused = append(unused, fmt.Sprintf("%s does not import %s: remove the permission from the table", name, entry))
 			}
 		}
-		for _, entry := range rules.others {
+		for _, entry := range slices.Concat(rules.others, rules.tests) {
 			if !slices.ContainsFunc(usedModules, func(name string) bool { return allowsBelow([]string{entry}, name) }) {
 				unused = append(unused, fmt.Sprintf("%s does not import %s: remove the permission from the table", name, entry))
 			}
@@ -198,8 +200,8 @@ func unusedPermissions(layers map[string]layer, imports map[string][]string) (un
 
 func TestUnusedPermissions(t *testing.T) {
 	table := map[string]layer{
-		"a": {ours: []string{"b", "c/..."}, others: []string{"example.com/m"}},
-		"d": {ours: []string{"b", "c/..."}, others: []string{"example.com/m"}, below: true},
+		"a": {ours: []string{"b", "c/..."}, others: []string{"example.com/m"}, tests: []string{"example.com/m/sub"}},
+		"d": {ours: []string{"b", "c/..."}, others: []string{"example.com/m"}, tests: []string{"example.com/t"}, below: true},
 	}
 	imports := map[string][]string{
 		"a":   {module + "/b", module + "/c/e", "example.com/m/sub"},
@@ -209,6 +211,7 @@ func TestUnusedPermissions(t *testing.T) {
 		"d does not import b: remove the permission from the table",
 		"d does not import c/...: remove the permission from the table",
 		"d does not import example.com/m: remove the permission from the table",
+		"d does not import example.com/t: remove the permission from the table",
 	}
 	if got := unusedPermissions(table, imports); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
@@ -336,6 +339,7 @@ func (l layer) refuses(imported, file string) string {
 		if l.sansIO && !isTest(file) && imported != "net/netip" && allowsBelow(ioPackages, imported) {
 			return "protocol packages do no I/O and read no clock"
 		}
+	case isTest(file) && allowsBelow(l.tests, imported):
 	case !allowsBelow(l.others, imported):
 		return "no module that this package may depend on"
 	}
@@ -426,6 +430,8 @@ func TestLayersFindsWhatIsBroken(t *testing.T) {
 		{"other people's module", "internal/coding/a.go", `import _ "github.com/klauspost/compress/gzip"`, ""},
 		{"other people's module elsewhere", "a.go", `import _ "github.com/klauspost/compress/gzip"`, "no module"},
 		{"one whose name begins the same", "internal/coding/a.go", `import _ "github.com/klauspost/compressor"`, "no module"},
+		{"one that only tests may import", "internal/hpack/a_test.go", `import _ "golang.org/x/net/http2/hpack"`, ""},
+		{"that one elsewhere", "internal/hpack/a.go", `import _ "golang.org/x/net/http2/hpack"`, "no module"},
 		{"one in a test", "internal/ascii/a_test.go", `import _ "github.com/stretchr/testify/assert"`, "no module"},
 		{"test data", "internal/http1/testdata/a.go", `import _ "net"`, ""},
 		{"another module", "elsewhere/a.go", `import _ "github.com/valyala/fasthttp"`, ""},

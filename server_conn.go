@@ -93,8 +93,9 @@ type connPhase = int32
 const (
 	phaseActive  connPhase = iota
 	phaseIdle              // waits for the first byte of a request
+	phaseLast              // the same, but for a moment longer, see connTable.warnIdle
 	phaseShaking           // in a TLS handshake
-	phaseEnding            // is told to end, by Shutdown or SetKeepAlivesEnabled
+	phaseEnding            // has to end: no time is left to wait for a request, or little for the handshake
 	phaseClosing           // its Close was called
 )
 
@@ -385,27 +386,44 @@ func (c *serverConn) waitIdle() next {
 	if !c.entry.state.CompareAndSwap(phaseActive, phaseIdle) {
 		return c.endedBy(errIdle)
 	}
-	err := errIdle
-	if !c.mayNotIdle() {
+	var err error
+	if c.mayNotIdle() {
+		err = c.input.lastChance()
+	} else {
 		err = c.input.wait()
 	}
-	if err != nil && c.mayNotIdle() {
-		err = c.input.lastChance()
-	}
-	c.entry.state.CompareAndSwap(phaseIdle, phaseActive)
 	return c.beganRequest(err)
 }
 
 // beganRequest is the end of waitIdle: err is the result of waiting for the first byte.
 func (c *serverConn) beganRequest(err error) next {
+	begun := c.entry.begin()
 	if err != nil {
 		if err == io.EOF || isTimeout(err) {
 			err = errIdle
 		}
 		return c.endedBy(err)
 	}
+	if !begun {
+		c.outrun()
+	}
 	c.report(StateActive)
 	return nextStep
+}
+
+// begin makes a connection active that has waited for a request. It reports false if its time to wait is over.
+func (c *tableEntry) begin() bool {
+	return c.state.CompareAndSwap(phaseIdle, phaseActive) || c.state.CompareAndSwap(phaseLast, phaseActive)
+}
+
+// outrun makes a connection active whose time to wait was over when a request arrived.
+func (c *connection) outrun() {
+	c.srv.conns.isClosing() // waits for endWarned, which is waking the connection
+	c.entry.state.Store(phaseActive)
+	if c.loop.conn == nil {
+		c.input.deadline = time.Time{}
+		c.nc.SetReadDeadline(time.Time{})
+	}
 }
 
 // mayNotIdle reports whether the connection ends instead of waiting for a request.

@@ -79,14 +79,16 @@ func (in *input) park() {
 	}
 }
 
-// newConnGrace is how long a connection that has brought no request yet may still do
-// so while the server shuts down.
-const newConnGrace = 500 * time.Millisecond
+// An idle connection that has to end waits idleGrace for a request that is already on its way. A connection that has
+// brought no request yet waits newConnGrace while the server shuts down.
+const (
+	idleGrace    = 5 * time.Millisecond
+	newConnGrace = 500 * time.Millisecond
+)
 
-// lastChance looks whether a request was already on its way when an idle connection
-// was told to end.
+// lastChance waits for a request on a connection that has become idle after warnIdle has looked for idle connections.
 func (in *input) lastChance() error {
-	grace := 5 * time.Millisecond
+	grace := idleGrace
 	if in.c.requests == 0 {
 		grace = newConnGrace
 	}

@@ -218,7 +218,9 @@ func (c *connection) startWith(p []byte, more bool) {
 	} else {
 		in.buf = append(bufpool.Grow(in.buf[:0], max(len(p), c.set.readBuf)), p...)
 	}
-	c.entry.state.CompareAndSwap(phaseIdle, phaseActive)
+	if !c.entry.begin() {
+		c.outrun()
+	}
 }
 
 // Expire implements poll.Handler.
@@ -531,22 +533,22 @@ func (c *serverConn) waitOnLoop() next {
 	n := nextStep
 	if c.loop.worker.HasAhead(&c.loop.conn.Conn) {
 		n = c.takeAhead()
-	} else if !c.mayNotIdle() && state.Load() == phaseIdle {
-		n = c.tryRead()
 	} else {
-		n = c.endedBy(errIdle)
+		n = c.tryRead()
 	}
-	if n == nextPark {
+	var err error
+	switch phase := state.Load(); {
+	case n == nextStep:
+	case n == nextEnded:
+		err = c.err
+	case phase == phaseEnding:
+		err = errIdle
+	case phase == phaseIdle && c.mayNotIdle():
+		err = c.input.lastChance()
+	default:
 		return n
 	}
 	c.loop.resumed = false
-	var err error
-	if n == nextEnded {
-		if err = c.err; c.mayNotIdle() {
-			err = c.input.lastChance()
-		}
-	}
-	state.CompareAndSwap(phaseIdle, phaseActive)
 	return c.beganRequest(err)
 }
 

@@ -3,6 +3,7 @@ package gallop
 import (
 	"io"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -164,33 +165,36 @@ func (o *output) stalled(n int, err error) error {
 	return err
 }
 
-// readFrom sends n bytes of r by way of the connection's ReadFrom, which for a file
-// on a socket is sendfile.
-func (o *output) readFrom(rf io.ReaderFrom, r io.Reader, n int64) (int64, error) {
+// sendFile sends n bytes of file, starting at offset at, and leaves the position of the file alone. to is the connection,
+// which sends the bytes with sendfile if it can.
+func (o *output) sendFile(to io.ReaderFrom, file *os.File, at, n int64) (sent int64, err error) {
 	if err := o.flush(); err != nil {
 		return 0, err
 	}
-	rest := &io.LimitedReader{R: r, N: n}
 	for o.still = 0; ; {
 		o.arm()
-		before := rest.N
-		k, err := rf.ReadFrom(rest)
+		k, err := sendFileTo(to, file, at+sent, n-sent)
 		o.count(k)
-		switch {
-		case rest.N == 0 && err == nil:
+		switch sent += k; {
+		case sent == n && err == nil:
 			return n, nil
-		case err == nil: // r is shorter than it was said to be
-			return n - rest.N, io.ErrUnexpectedEOF
+		case err == nil: // file is shorter than it was said to be
+			return sent, io.ErrUnexpectedEOF
 		}
-		if before-rest.N == k { // else some was read and not written, and is not to be had again
-			err = o.stalled(int(min(k, 1)), err)
-		}
-		if err != nil {
+		if err = o.stalled(int(min(k, 1)), err); err != nil {
 			o.err = err
 			o.c.writeFailed()
-			return n - rest.N, err
+			return sent, err
 		}
 	}
+}
+
+// sendFileTo sends up to n bytes of file, starting at offset at, with sendfile or by copying.
+func sendFileTo(to io.ReaderFrom, file *os.File, at, n int64) (int64, error) {
+	if sent, err, ok := trySendFile(to, file, at, n); ok {
+		return sent, err
+	}
+	return to.ReadFrom(io.NewSectionReader(file, at, n))
 }
 
 // armsLate reports whether a write calls arm itself, if it has to wait.

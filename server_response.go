@@ -3,6 +3,7 @@ package gallop
 import (
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -224,7 +225,7 @@ func (c *serverConn) writeStream(length int64) error {
 	sink := streamSink{o: &c.output, chunked: length == lengthChunked, left: length}
 	var err error
 	if b.writer != nil {
-		err = runStreamWriter(b.writer, &sink)
+		err = sink.lend(func(w io.Writer) error { return runStreamWriter(b.writer, w) })
 	} else {
 		err = sink.copyFrom(b.stream)
 	}
@@ -269,6 +270,33 @@ func (s *streamSink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// lentSink is a streamSink that a program writes to. The program may keep it, so it is cut off when the body has ended.
+type lentSink struct {
+	mu   sync.Mutex
+	sink streamSink // has no output any more when it is cut off
+}
+
+// lend calls f, which writes the body to w. Later writes to w fail.
+func (s *streamSink) lend(f func(w io.Writer) error) error {
+	l := &lentSink{sink: *s}
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		*s, l.sink.o = l.sink, nil
+	}()
+	return f(l)
+}
+
+// Write implements io.Writer.
+func (l *lentSink) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sink.o == nil {
+		return 0, errStreamOver
+	}
+	return l.sink.Write(p)
+}
+
 func (s *streamSink) put(p []byte) error {
 	if s.chunked {
 		s.o.buf = http1.AppendChunkLine(s.o.room(32), len(p))
@@ -294,16 +322,18 @@ func (s *streamSink) put(p []byte) error {
 // file is read behind the head: that saves a system call, and both leave in one packet.
 func (s *streamSink) copyFrom(r io.Reader) (err error) {
 	defer recoverStream(&err)
-	if file := fileOf(r); file != nil && s.left > smallBody && !s.chunked {
-		if rf, ok := s.o.c.nc.(io.ReaderFrom); ok {
-			n, err := s.o.readFrom(rf, file, s.left)
+	if rf, ok := s.o.c.nc.(io.ReaderFrom); ok && s.left > smallBody && !s.chunked {
+		if file, at, ok := fileAt(r); ok {
+			n, err := s.o.sendFile(rf, file, at, s.left)
 			s.left -= n
 			return err
 		}
 	}
 	if w, ok := r.(BodyWriterTo); ok && w.SupportsBodyWriteTo() {
-		_, err := w.WriteTo(s)
-		return err
+		return s.lend(func(to io.Writer) error {
+			_, err := w.WriteTo(to)
+			return err
+		})
 	}
 	buf := bufpool.Get(streamBuffer)[:streamBuffer]
 	defer bufpool.Put(buf)

@@ -90,59 +90,59 @@ func (s *Server) closeListenersNow() {
 	s.away.end(ctx)
 }
 
-// Connections of loops that wait for a request have no goroutines, and get one to end. endIdleAtOnce is how many of them
-// have one at a time, or had one endIdlePatience ago.
-const (
-	endIdleAtOnce   = 256
-	endIdlePatience = 100 * time.Millisecond
-)
-
-// endIdle wakes connections that wait for a request, which then end, until ctx does.
-func (t *connTable) endIdle(ctx context.Context) { t.kickIdle(ctx, t.wakeIdle(false)) }
-
-// kickIdle wakes connections that wakeIdle has returned, until ctx ends.
-func (t *connTable) kickIdle(ctx context.Context, all []asleep) {
-	open := int(t.open.Load())
-	for i, lc := range all {
-		if i >= endIdleAtOnce && i%(endIdleAtOnce/2) == 0 {
-			left := open - (i - endIdleAtOnce/2)
-			for end := time.Now().Add(endIdlePatience); int(t.open.Load()) > left && time.Now().Before(end); {
-				time.Sleep(time.Millisecond)
-			}
-			if ctx.Err() != nil {
-				return
-			}
-		}
-		lc.kick()
+// endIdle ends the connections that wait for a request, unless a request arrives in time. All of them end at once when
+// their time is over. endIdle returns when they have been told so, when no connection is left, or when ctx ends.
+func (t *connTable) endIdle(ctx context.Context) {
+	fresh := t.warnIdle(false)
+	if t.waitEmptyFor(ctx, idleGrace) || ctx.Err() != nil {
+		return
+	}
+	t.endWarned(true)
+	if fresh && !t.waitEmptyFor(ctx, newConnGrace-idleGrace) && ctx.Err() == nil {
+		t.endWarned(false)
 	}
 }
 
-// asleep is a connection of a loop that waits for a request.
-type asleep interface{ kick() }
-
-// wakeIdle tells connections that wait for a request to end, or only those of them that have brought one before, and wakes them but for
-// those that it returns.
-func (t *connTable) wakeIdle(served bool) (rest []asleep) {
+// warnIdle starts the end of the connections that wait for a request, or only of those that have brought one before. A
+// request that arrives before endWarned is called is served. warnIdle reports whether there were connections that have
+// brought no request yet. Connections in a TLS handshake get little more time for it.
+func (t *connTable) warnIdle(served bool) (fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.each(func(c *tableEntry) {
-		if served && !c.served.Load() {
+		brought := c.served.Load()
+		if served && !brought {
 			return
 		}
 		if c.state.CompareAndSwap(phaseShaking, phaseEnding) {
 			c.nc.SetDeadline(time.Now().Add(newConnGrace))
 		}
-		if !c.state.CompareAndSwap(phaseIdle, phaseEnding) {
+		if c.state.CompareAndSwap(phaseIdle, phaseLast) && !brought {
+			fresh = true
+		}
+	})
+	return fresh
+}
+
+// endWarned ends the connections that warnIdle has found and that still wait for a request, or only those of them that
+// have brought one before.
+func (t *connTable) endWarned(served bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.each(func(c *tableEntry) {
+		if served && !c.served.Load() || !c.state.CompareAndSwap(phaseLast, phaseEnding) {
 			return
 		}
 		if lc, ok := c.nc.(asleep); ok {
-			rest = append(rest, lc)
+			lc.kick()
 		} else {
 			c.nc.SetReadDeadline(time.Unix(1, 0))
 		}
 	})
-	return rest
 }
+
+// asleep is a connection of a loop. While it waits for a request, no goroutine does, and kick has its loop look at it.
+type asleep interface{ kick() }
 
 // closeAll closes all connections, and those that are on their way to the ring. It waits as
 // long as patience for connections whose Close may block.
@@ -224,6 +224,15 @@ func (t *connTable) waitEmpty(ctx context.Context) bool {
 
 // isCutOff reports whether no connection is left but for those whose Close blocks. t is locked.
 func (t *connTable) isCutOff() bool { return int(t.open.Load()) <= len(t.cutting) }
+
+// waitEmptyFor is waitEmpty for at most the time d.
+func (t *connTable) waitEmptyFor(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	unhook := context.AfterFunc(ctx, t.wake)
+	defer unhook()
+	return t.waitEmpty(ctx)
+}
 
 // waitUntil waits until a connection or listener was dropped and over, which is called with
 // the table locked, returns true. It reports false if ctx ends before that. See wake.
@@ -308,8 +317,8 @@ func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	s.stopping.Store(!enabled)
 	k.off.Store(!enabled)
 	if !enabled {
-		asleep := s.conns.wakeIdle(true)
-		go s.conns.kickIdle(context.Background(), asleep)
+		s.conns.warnIdle(true)
+		time.AfterFunc(idleGrace, func() { s.conns.endWarned(true) })
 	}
 }
 

@@ -185,7 +185,7 @@ func (t *connTable) countStates(stats *ServerStats) {
 		}
 		stats.Connections++
 		switch c.state.Load() {
-		case phaseIdle:
+		case phaseIdle, phaseLast:
 			stats.Idle++
 		case phaseShaking:
 			stats.Handshaking++

@@ -264,7 +264,7 @@ func (c *connection) beginHandshake() {
 // endHandshake ends the time of the handshake.
 func (c *connection) endHandshake() {
 	if !c.entry.state.CompareAndSwap(phaseShaking, phaseActive) {
-		c.srv.conns.isClosing() // waits for wakeIdle, which is setting the deadline
+		c.srv.conns.isClosing() // waits for warnIdle, which is setting the deadline
 		c.entry.state.Store(phaseActive)
 	}
 	c.tls.SetDeadline(time.Time{})

@@ -53,6 +53,7 @@ func dialedBy(t *testing.T, h http.HandlerFunc, f func(t *testing.T, url string,
 
 // A dial that ignores its context does not hold up a call that has ended.
 func TestTransportDialThatIgnoresItsContext(t *testing.T) {
+	t.Parallel()
 	dialedBy(t, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, url string, with func(dialer) *http.Client) {
 		over := make(chan struct{})
 		defer close(over)
@@ -135,6 +136,7 @@ func (m *mute) Write(p []byte) (int, error) {
 
 // A request that cannot be written on a new connection fails at once, though nothing ends the connection.
 func TestTransportEndsAfterFailedWrite(t *testing.T) {
+	t.Parallel()
 	dialedBy(t, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, url string, with func(dialer) *http.Client) {
 		var conn *mute
 		client := with(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -165,6 +167,7 @@ func TestTransportEndsAfterFailedWrite(t *testing.T) {
 
 // A request of which nothing was written on a connection that was used before goes over another one.
 func TestTransportRepeatsUnwrittenRequest(t *testing.T) {
+	t.Parallel()
 	h := func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }
 	dialedBy(t, h, func(t *testing.T, url string, with func(dialer) *http.Client) {
 		var conns []*mute

@@ -470,6 +470,7 @@ func (c *closeCounter) Close() error {
 
 // The body of a request is closed, however the call ends.
 func TestTransportClosesBody(t *testing.T) {
+	t.Parallel()
 	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/refuse" {
 			http.Error(w, "no", http.StatusRequestEntityTooLarge)
@@ -546,6 +547,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // A context ends a call in any of its stages, and the error says so.
 func TestTransportCancel(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	begun := make(chan struct{}, 100)
 	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
@@ -1062,6 +1064,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // A body that may be empty and does not say so holds up neither the call nor its end.
 func TestTransportSilentBody(t *testing.T) {
+	t.Parallel()
 	sentByUs(t, func(t *testing.T, client *http.Client) {
 		body, w := io.Pipe()
 		defer w.Close()
@@ -1085,6 +1088,7 @@ func TestTransportSilentBody(t *testing.T) {
 
 // A body whose first bytes took their time arrives whole.
 func TestTransportSlowBody(t *testing.T) {
+	t.Parallel()
 	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
 	sent(t, func(t *testing.T, client *http.Client) {
 		body, w := io.Pipe()

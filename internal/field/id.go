@@ -224,6 +224,18 @@ func buildCanonical() (t [numIDs][]byte) {
 	return t
 }
 
+// Lower returns the name in lower case, as HTTP/2 sends it (RFC 9113 §8.2). It returns "" for Unknown.
+func (id ID) Lower() string { return lower[id] }
+
+var lower = buildLower()
+
+func buildLower() (t [numIDs]string) {
+	for id := Unknown + 1; id < numIDs; id++ {
+		t[id] = string(ascii.ToLower([]byte(names[id])))
+	}
+	return t
+}
+
 // The table of known names is a perfect hash. No two names have the same slot, which a test verifies, so a single
 // comparison decides.
 const slots = 512

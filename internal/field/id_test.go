@@ -77,3 +77,11 @@ func TestLookupHeadAgreesWithLookup(t *testing.T) {
 		}
 	}
 }
+
+func TestLower(t *testing.T) {
+	for id := Unknown; id < numIDs; id++ {
+		if got, want := id.Lower(), strings.ToLower(id.String()); got != want {
+			t.Errorf("%s in lower case is %q", want, got)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package poll
 
 import (
-	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -20,9 +19,9 @@ import (
 // also use the methods of net.Conn. If one of those has to wait, the worker first hands the loop to another worker.
 //
 // Exactly one goroutine serves a connection at a time. It got the connection from the loop, and returns it with Park
-// or Finish. Only that goroutine may call TryRead, TryWrite and TryWriteBoth. Other goroutines may use the methods of
-// net.Conn, also later: after the connection was closed they fail, even if the descriptor belongs to another
-// connection.
+// or Finish. Only that goroutine may call TryRead, TryWrite and TryWriteBoth. Other goroutines may use Push and the
+// methods of net.Conn, also later: after the connection was closed they fail, even if the descriptor belongs to another
+// connection. Of these, only Push works while the connection is parked, because it never waits.
 type Conn struct {
 	// Data belongs to the owner.
 	Data any
@@ -76,6 +75,7 @@ const (
 	broken               // the client reads nothing more either
 	closed               // Close was called
 	gone                 // detached from the loop
+	want                 // a Push is running or has left bytes, see Push
 )
 
 // view holds the state that is needed to wait for a connection.
@@ -94,11 +94,12 @@ type limit struct {
 	fires int64 // when the timer fires; 0 while it is stopped
 }
 
-// claim makes the caller serve c. It reports false if c is already being served.
+// claim records an event and makes the caller serve c if the event is a reason to. Something to read always is; room
+// to write is one if a Push has left bytes. claim reports false if there is no reason, or if c is already being served.
 func (c *Conn) claim(bits uint32) bool {
 	for {
 		s := c.state.Load()
-		if s&busy == 0 {
+		if s&busy == 0 && (bits&readable != 0 || s&want != 0) {
 			if c.state.CompareAndSwap(s, (s|bits|busy)&^readable) {
 				return true
 			}
@@ -112,8 +113,8 @@ func (c *Conn) claim(bits uint32) bool {
 }
 
 // Park returns c to the loop, which has c served again when there is something to read, and at the latest when the
-// moment by has come; 0 means never. Park reports false if something has arrived already: then the caller keeps
-// serving c.
+// moment by has come; 0 means never. Park reports false if something has arrived already, or if there is room for the
+// bytes that a Push has left: then the caller keeps serving c.
 func (c *Conn) Park(by Moment) bool {
 	early := c.by.Load()
 	if by = by.tick(); int64(by) != early {
@@ -126,7 +127,7 @@ func (c *Conn) Park(by Moment) bool {
 	loop := c.loop
 	for {
 		s := c.state.Load()
-		if s&readable != 0 {
+		if s&(readable|writable) != 0 && s&(readable|want) != 0 { // the first half suffices for most connections
 			c.state.And(^uint32(readable))
 			return false
 		}
@@ -247,11 +248,9 @@ func (c *Conn) TryWriteBoth(a, b []byte, more bool) (int, error) {
 	return n, c.named("write", err)
 }
 
-// maxSendfile is the maximum number of bytes that one sendfile call is asked to send.
-const maxSendfile = 4 << 20
-
-// SendFile sends up to n bytes of f, starting at its current offset.
-func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
+// SendFile sends up to n bytes of f, starting at off. It does not use the position of f, so several goroutines can send
+// parts of the same file at the same time.
+func (c *Conn) SendFile(f *os.File, off, n int64) (sent int64, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return 0, err
@@ -266,7 +265,7 @@ func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
 			return sent, c.named("sendfile", net.ErrClosed)
 		}
 		err := raw.Control(func(fd uintptr) {
-			m, serr = c.loop.sendfile(int(c.fd), f, int(fd), int(min(n-sent, maxSendfile)))
+			m, serr = c.loop.sendfile(int(c.fd), f, int(fd), off+sent, int(min(n-sent, maxSendfile)))
 		})
 		if c.done(); err != nil {
 			return sent, err
@@ -287,18 +286,33 @@ func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
 	return sent, nil
 }
 
-// ReadFrom implements io.ReaderFrom. It sends files with sendfile.
+// ReadFrom implements io.ReaderFrom. It sends a limited part of a file with sendfile, from the position of the file,
+// which it moves like Read does.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	if l, ok := r.(*io.LimitedReader); ok {
 		if f, ok := l.R.(*os.File); ok {
-			n, err := c.SendFile(f, l.N)
-			l.N -= n
-			if n > 0 || !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOSYS) {
+			if n, err := c.readFile(f, l.N); n > 0 || !CannotSendFile(err) {
+				l.N -= n
 				return n, err
 			}
 		}
 	}
 	return io.Copy(writerOnly{c}, r)
+}
+
+// readFile is ReadFrom for a file.
+func (c *Conn) readFile(f *os.File, n int64) (int64, error) {
+	off, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, syscall.EINVAL // not a regular file
+	}
+	n, err = c.SendFile(f, off, n)
+	if n > 0 {
+		if _, serr := f.Seek(off+n, io.SeekStart); err == nil {
+			err = serr
+		}
+	}
+	return n, err
 }
 
 type writerOnly struct{ io.Writer }

@@ -239,7 +239,7 @@ func TestFinishLeavesTheDescriptorToWhoUsesIt(t *testing.T) {
 	})
 }
 
-// SendFile sends a file with sendfile, from its current offset and only the bytes that were asked for.
+// SendFile and ReadFrom send the bytes that were asked for with sendfile. Only ReadFrom uses the position of the file.
 func TestSendFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte(strings.Repeat("0123456789", 100)), 0o600); err != nil {
@@ -260,20 +260,22 @@ func TestSendFile(t *testing.T) {
 		if n, err := c.ReadFrom(&io.LimitedReader{R: f, N: 95}); n != 95 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
-		_, _ = f.Seek(990, io.SeekStart)
-		if n, err := c.SendFile(f, 1000); n != 10 || err != nil {
+		if n, err := c.SendFile(f, 990, 1000); n != 10 || err != nil {
 			t.Errorf("%d, %v", n, err)
+		}
+		if at, err := f.Seek(0, io.SeekCurrent); at != 95 || err != nil {
+			t.Errorf("the file is at %d, %v", at, err)
 		}
 		if n, err := c.ReadFrom(strings.NewReader("no file")); n != 7 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
 		_ = c.SetWriteDeadline(time.Unix(1, 0))
-		if _, err := c.SendFile(f, 1); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if _, err := c.SendFile(f, 0, 1); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error(err)
 		}
 		_ = c.SetWriteDeadline(time.Time{})
 		_ = f.Close()
-		if _, err := c.SendFile(f, 1); err == nil {
+		if _, err := c.SendFile(f, 0, 1); err == nil {
 			t.Error("a closed file is sent")
 		}
 		_ = c.CloseWrite()

@@ -250,17 +250,18 @@ func (g *Group) pick() *Loop {
 	return best
 }
 
-// Kick has c served although nothing may have arrived. If c is already being served, it becomes readable instead.
+// Kick has the loop of c serve c although nothing may have arrived. If c is already being served, it becomes readable
+// instead.
 func (c *Conn) Kick() {
 	if c.claim(readable) {
-		c.HandOver()
+		c.loop.post(c, postServe)
 	}
 }
 
 // HandOver has c served by a worker off the loops. The caller must not use c any more.
 func (c *Conn) HandOver() {
 	c.run.Store(0)
-	c.loop.g.Hand(kick{c})
+	c.loop.g.Hand(handed{c})
 }
 
 // Listener is a listening socket from which the loops accept connections.

@@ -24,7 +24,7 @@ type Kernel interface {
 	Read(fd int, p []byte) (int, error)
 	Write(fd int, p []byte) (int, error)
 	Writev(fd int, a, b []byte) (int, error)
-	Sendfile(fd int, f *os.File, n int) (int, error)
+	Sendfile(fd int, f *os.File, off int64, n int) (int, error)
 	Shutdown(fd, how int) error
 	Close(fd int) error
 
@@ -64,11 +64,11 @@ func (l *Loop) writeBoth(fd int, a, b []byte, more bool) (int, error) {
 }
 
 // sendfile gets both f and its descriptor.
-func (l *Loop) sendfile(fd int, f *os.File, from, n int) (int, error) {
+func (l *Loop) sendfile(fd int, f *os.File, from int, off int64, n int) (int, error) {
 	if l.kernel != nil {
-		return l.kernel.Sendfile(fd, f, n)
+		return l.kernel.Sendfile(fd, f, off, n)
 	}
-	return syscall.Sendfile(fd, from, nil, n)
+	return syscall.Sendfile(fd, from, &off, n)
 }
 
 func (l *Loop) shutdown(fd, how int) error {

@@ -44,7 +44,7 @@ type Loop struct {
 	away    int64  // workers off the loops that already had a chance to run, see letOthersRun
 	wheel   *clock.Wheel[*Conn]
 	due     []*Conn // connections that expired
-	again   []*Conn // connections that have something to read without an event
+	again   []*Conn // connections to serve without an event: they have something to read, or Kick was called
 	answers [mostAnswers]answer
 	waiting int    // number of collected responses in answers
 	bytes   []byte // bytes of the collected responses
@@ -67,8 +67,9 @@ type post struct {
 }
 
 const (
-	postTime = iota // the connection is new, or expires earlier than before
-	postGone        // the connection was detached
+	postTime  = iota // the connection is new, or expires earlier than before
+	postGone         // the connection was detached
+	postServe        // the connection was claimed, and is to be served
 )
 
 const (
@@ -160,12 +161,11 @@ func (l *Loop) post(c *Conn, what int8) {
 	l.posted = append(l.posted, post{c, what})
 	l.posts.Store(int32(len(l.posted)))
 	l.mu.Unlock()
-	if what == postTime {
-		l.wake()
-	}
 	if what == postGone {
 		l.conns.Add(-1)
 		l.g.leave()
+	} else {
+		l.wake()
 	}
 }
 
@@ -199,6 +199,8 @@ func (l *Loop) takePosts() {
 		switch {
 		case p.what == postGone:
 			l.wheel.Del(&p.c.timer)
+		case p.what == postServe:
+			l.again = append(l.again, p.c)
 		case p.c.state.Load()&gone == 0:
 			l.schedule(p.c, p.c.by.Load())
 		}
@@ -262,9 +264,8 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				return false
 			}
 		}
-		for len(l.again) > 0 {
-			c := l.again[len(l.again)-1]
-			l.again = l.again[:len(l.again)-1]
+		for n := 0; n < mostAgain && len(l.again) > 0; n++ {
+			c := l.takeAgain()
 			w.begin(c)
 			if w.g.h.Serve(w, c); !w.end() {
 				return false
@@ -300,6 +301,21 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 	}
 }
 
+// mostAgain is how many connections are served without an event before the loop looks at events. Thousands can be
+// kicked at once, and requests on other connections do not wait for all of them.
+const mostAgain = 16
+
+// takeAgain removes a connection from again.
+func (l *Loop) takeAgain() *Conn {
+	last := len(l.again) - 1
+	c := l.again[last]
+	l.again[last] = nil
+	if l.again = l.again[:last]; last == 0 && cap(l.again) > 1024 {
+		l.again = nil
+	}
+	return c
+}
+
 // isListener reports whether an event is for a listener.
 func (l *Loop) isListener(event *syscall.EpollEvent) bool {
 	return event.Fd < 0 && event.Fd != int32(l.bell)
@@ -331,22 +347,10 @@ func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	if event.Events&(syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
 		bits |= broken
 	}
-	if bits&readable == 0 { // while c is not served, no goroutine waits to write
-		c.note(bits)
-		return nil
-	}
 	if !c.claim(bits) {
 		return nil
 	}
 	return c
-}
-
-// note records an event that is no reason to serve c.
-func (c *Conn) note(bits uint32) {
-	c.state.Or(bits)
-	if v := c.view.Load(); v != nil {
-		v.wake()
-	}
 }
 
 // begin begins a run, in which w serves c unless c is nil. Until the run ends, w may be overtaken and must not touch

@@ -90,7 +90,7 @@ func (l *Loop) wait() bool {
 	return true
 }
 
-func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 }
+func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 && len(l.again) == 0 }
 
 // look fetches the events that are there.
 func (l *Loop) look() {

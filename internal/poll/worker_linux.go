@@ -40,8 +40,8 @@ type task struct {
 	data any
 }
 
-// kick is a connection that a worker off the loops must serve.
-type kick struct{ c *Conn }
+// handed is a connection that a worker off the loops must serve.
+type handed struct{ c *Conn }
 
 // Hand makes a worker off the loops call Handler.Run with data.
 func (g *Group) Hand(data any) {
@@ -53,7 +53,7 @@ func (g *Group) Hand(data any) {
 func (w *Worker) runTask(t task) {
 	w.loop = nil
 	switch data := t.data.(type) {
-	case kick:
+	case handed:
 		w.g.h.Serve(w, data.c)
 	case unsent:
 		w.g.h.Unsent(w, data.c, data.rest)

@@ -1,8 +1,10 @@
 package poll
 
 import (
+	"net"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,8 +164,7 @@ func TestHand(t *testing.T) {
 	})
 }
 
-// Kick has a connection served off the loops although nothing has arrived, unless the connection is being served
-// already.
+// Kick has a connection served on its loop although nothing has arrived, unless the connection is being served already.
 func TestKick(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -187,13 +188,82 @@ func TestKick(t *testing.T) {
 		c.Kick()
 		synctest.Wait()
 		kicked.want(t, 1)
-		led.want(t, 0)
+		led.want(t, 1)
 		h.serve = nil
 		r.wantEcho(client, "y")
 		r.close(client)
 		c.Kick() // while nothing serves it
 		synctest.Wait()
 	})
+}
+
+// A loop that has many kicked connections to serve looks at events in between.
+func TestEventsBetweenKicks(t *testing.T) {
+	const n = 200
+	var kicking atomic.Bool
+	var kicked, before counter
+	conns, ended := make(chan *Conn, 1), make(chan struct{}, n)
+	var other net.Conn // not kicked
+	h := &hooks{added: func(_ *Worker, c *Conn, _ error) { conns <- c }}
+	h.serve = func(w *Worker, c *Conn) {
+		var p [8]byte
+		switch m, err := c.TryRead(p[:]); {
+		case !kicking.Load() || err != syscall.EAGAIN:
+			before.Store(kicked.Load())
+			_, _ = c.TryWrite(p[:max(m, 0)])
+			h.echo(c)
+		case kicked.Add(1) == 1:
+			_, _ = other.Write([]byte("x"))
+			fallthrough
+		default:
+			for end := Now().Add(100 * time.Microsecond); Now() < end; {
+			}
+			h.echo(c)
+			ended <- struct{}{}
+		}
+	}
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	g, err := NewGroup(h, 1, nil, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := at.(*net.TCPListener).SyscallConn()
+	ln, err := g.Listen(raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var idle []*Conn
+	for range n + 1 {
+		if other, err = net.Dial("tcp", at.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		idle = append(idle, <-conns)
+		_, _ = other.Write([]byte("first"))
+		wantText(t, other, "first")
+	}
+	for _, c := range idle {
+		for c.state.Load()&busy != 0 { // the worker that has echoed may not have parked it yet
+			time.Sleep(time.Millisecond)
+		}
+	}
+	kicking.Store(true)
+	for _, c := range idle[:n] {
+		c.Kick()
+	}
+	wantText(t, other, "x")
+	for range n {
+		<-ended
+	}
+	if k := before.Load(); k < 1 || k > n/2 {
+		t.Errorf("%d of %d kicked connections were served before an event", k, n)
+	}
+	ln.End()
+	g.Leave()
 }
 
 // The handler is told once about a worker that takes long after the watchdog took the baton, when that is certain.

@@ -106,6 +106,18 @@ func (i *interest) queue() {
 	i.q.change.Broadcast()
 }
 
+// Pending returns the descriptors that the next EpollWait on ep examines, in this order.
+func (k *Kernel) Pending(ep int) (fds []int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, i := range k.files[ep].queue.ready {
+		if !i.gone {
+			fds = append(fds, i.f.fd)
+		}
+	}
+	return fds
+}
+
 // Ring ends the current EpollWait, or the next one if none is running.
 func (k *Kernel) Ring(ep int) {
 	k.mu.Lock()

@@ -27,6 +27,7 @@ type Kernel struct {
 	closed sync.Cond // a descriptor was closed
 	conns  int       // number of connections so far
 	files  map[int]*kernelFile
+	lowest int // no descriptor below is free
 	misuse []string
 }
 
@@ -48,15 +49,17 @@ const firstDescriptor = 1024
 
 // NewKernel returns a kernel without descriptors.
 func NewKernel() *Kernel {
-	k := &Kernel{files: map[int]*kernelFile{}}
+	k := &Kernel{files: map[int]*kernelFile{}, lowest: firstDescriptor}
 	k.closed.L = &k.mu
 	return k
 }
 
 // open gives f the lowest free descriptor.
 func (k *Kernel) open(f *kernelFile) int {
-	for f.fd = firstDescriptor; k.files[f.fd] != nil; f.fd++ {
+	for k.files[k.lowest] != nil {
+		k.lowest++
 	}
+	f.fd = k.lowest
 	k.files[f.fd] = f
 	return f.fd
 }
@@ -132,19 +135,16 @@ func (k *Kernel) Writev(fd int, a, b []byte) (int, error) {
 	return k.Write(fd, append(append(make([]byte, 0, len(a)+len(b)), a...), b...))
 }
 
-func (k *Kernel) Sendfile(fd int, f *os.File, n int) (int, error) {
+func (k *Kernel) Sendfile(fd int, f *os.File, off int64, n int) (int, error) {
 	p := make([]byte, min(n, 64<<10))
-	n, err := f.Read(p)
-	if err == io.EOF || n == 0 && err == nil {
-		return 0, nil
-	} else if err != nil {
+	n, err := f.ReadAt(p, off)
+	if n == 0 {
+		if err == io.EOF {
+			err = nil
+		}
 		return 0, err
 	}
-	m, err := k.Write(fd, p[:n])
-	if _, serr := f.Seek(int64(m-n), io.SeekCurrent); serr != nil {
-		return 0, serr
-	}
-	return m, err
+	return k.Write(fd, p[:n])
 }
 
 func (k *Kernel) Shutdown(fd, how int) error {
@@ -215,6 +215,7 @@ func (k *Kernel) dropLocked(fd int) {
 	}
 	k.files[fd].interest = nil
 	delete(k.files, fd)
+	k.lowest = min(k.lowest, fd)
 	k.closed.Broadcast()
 }
 

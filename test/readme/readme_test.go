@@ -136,7 +136,7 @@ func TestReadmeAnswers(t *testing.T) {
 		addr := ln.Addr().String()
 		ln.Close()
 		dir := strangersModule(t, []string{strings.Replace(b.text, `":8080"`, fmt.Sprintf("%q", addr), 1)})
-		goTool(t, dir, "build", "-o", "hello.exe", "./p0")
+		goTool(t, dir, "build", "-ldflags=-s -w", "-o", "hello.exe", "./p0")
 		startProgram(t, filepath.Join(dir, "hello.exe"))
 		url, ok := strings.CutPrefix(blocks[i+1].text, "curl localhost:8080")
 		if !ok || blocks[i+2].lang != "text" {

@@ -290,6 +290,7 @@ func TestWhatElseIsClosedBesideAPanic(t *testing.T) {
 // A late reader that is about to wait for the client does not keep its server waiting,
 // whenever it is cut off.
 func TestLateReaderThatJustBeganToRead(t *testing.T) {
+	t.Parallel()
 	for _, at := range []time.Duration{0, time.Microsecond, 50 * time.Microsecond, time.Millisecond} {
 		client, server := net.Pipe()
 		slow := &slowDeadline{Conn: server}

@@ -188,6 +188,7 @@ func killed(t *testing.T, address string, overTLS bool, begun <-chan bool) {
 
 // With AllowHalfClose a client may end its side of the connection. A reset and a failed write end the context nevertheless.
 func TestAllowHalfClose(t *testing.T) {
+	t.Parallel()
 	ended := make(chan error, 1)
 	s := func() *gallop.Server {
 		return &gallop.Server{AllowHalfClose: true, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {

@@ -131,6 +131,7 @@ func TestErrorLog(t *testing.T) {
 }
 
 func TestErrorLogOfRejectedConnections(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		var log records
 		s := &gallop.Server{Engine: over, MaxConnsPerIP: 1, Handler: servertest.Say, ErrorLog: log.logger()}

@@ -13,6 +13,7 @@ import (
 // TestServerTrailers holds that trailers arrive, apart from the fields, however the
 // body that they follow was cut into chunks and writes (RFC 9110 §6.5.1).
 func TestServerTrailers(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		head := "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 		const want = "X-Sum=1 X-Note=a b"

@@ -158,3 +158,50 @@ func TestFileStreamAllocations(t *testing.T) {
 		}
 	})
 }
+
+// After a stream has sent a part of a file, the file is at the end of this part, whichever way the bytes went. A body
+// starts at the position of its file.
+func TestFilePosition(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	text := strings.Repeat("0123456789", 20_000)
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := make(chan int64, 1)
+		s := &gallop.Server{Logger: servertest.Quiet, Engine: over, Handler: func(ctx *gallop.RequestCtx) {
+			f, _ := os.Open(name)
+			_, _ = f.Seek(7, io.SeekStart)
+			if string(ctx.Path()) == "/body" {
+				ctx.SetBodyStream(f, 150_000)
+				return
+			}
+			defer f.Close()
+			ctx.Response.Header.SetContentLength(150_000)
+			stream, err := ctx.StreamResponse()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = stream.ReadFrom(&io.LimitedReader{R: f, N: 140_000})
+			pos, _ := f.Seek(0, io.SeekCurrent)
+			at <- pos
+			_, _ = stream.ReadFrom(&io.LimitedReader{R: f, N: 10_000})
+		}}
+		go s.Serve(ln)
+		defer s.Shutdown()
+		for _, path := range []string{"/body", "/stream"} {
+			status, body, err := gallop.Get(nil, "http://"+ln.Addr().String()+path)
+			if status != 200 || string(body) != text[7:150_007] || err != nil {
+				t.Errorf("%s: %d, %d bytes, %v", path, status, len(body), err)
+			}
+		}
+		if pos := <-at; pos != 140_007 {
+			t.Errorf("the file is at %d", pos)
+		}
+	})
+}

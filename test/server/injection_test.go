@@ -73,6 +73,7 @@ func cookieSetter(set func(*gallop.Cookie, string)) func(*gallop.RequestCtx, str
 // server writes must be one strict response, which says nothing that was injected,
 // and then the response to the next request.
 func TestServerRefusesInjection(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		for name, set := range setters {
 			t.Run(name, func(t *testing.T) {

@@ -70,6 +70,7 @@ func firstLine(t *testing.T, c net.Conn, request string) string {
 }
 
 func TestConcurrencyLimit(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		s := &gallop.Server{Engine: over, Handler: servertest.Say, Concurrency: 2}
 		addr := listen(t, s, s.Serve)
@@ -91,6 +92,7 @@ func TestConcurrencyLimit(t *testing.T) {
 }
 
 func TestConnsPerIPLimit(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		var log servertest.Log
 		s := &gallop.Server{Engine: over, Handler: servertest.Say, MaxConnsPerIP: 1, Logger: &log}
@@ -147,6 +149,7 @@ func fetchTLS(addr string, pool *x509.CertPool) (string, error) {
 }
 
 func TestTLSWithReload(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	certFile, keyFile, pool := certificate(t, dir)
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
@@ -172,6 +175,7 @@ func TestTLSWithReload(t *testing.T) {
 }
 
 func TestTLSHandshakeTimeout(t *testing.T) {
+	t.Parallel()
 	cert, key, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {
 		t.Fatal(err)

@@ -165,6 +165,7 @@ func listeners(t *testing.T) map[string]func(*testing.T) net.Listener {
 
 // If a server is shut down while it begins to serve, neither call returns an error.
 func TestShutdownWhileItBeginsToServe(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for range 50 {
 			ln := listeners(t)["tcp"](t)
@@ -196,6 +197,7 @@ func (ln patient) Accept() (net.Conn, error) {
 
 // Shutdown does not wait without an end for a listener to notice that its time is over.
 func TestShutdownOfAListenerThatIsPatient(t *testing.T) {
+	t.Parallel()
 	s := &gallop.Server{Handler: servertest.Say, Logger: servertest.Quiet}
 	ln := patient{listeners(t)["tcp"](t).(*net.TCPListener)}
 	served := make(chan error, 1)

@@ -399,6 +399,7 @@ func TestLoopEndsIdleConnectionsWithFewGoroutines(t *testing.T) {
 
 // A handler's bodies, both ways, on the loop and off it.
 func TestLoopStreams(t *testing.T) {
+	t.Parallel()
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
 	for _, dispatch := range []gallop.DispatchType{gallop.DispatchInline, gallop.DispatchGoroutine} {
 		s := &gallop.Server{Dispatch: dispatch, StreamRequestBody: true, MaxRequestBodySize: 8 << 20, Handler: func(ctx *gallop.RequestCtx) {
@@ -660,6 +661,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // Idle connections are closed when their time has come, and heads that do not end
 // answered.
 func TestLoopTimes(t *testing.T) {
+	t.Parallel()
 	s := &gallop.Server{
 		IdleTimeout: 300 * time.Millisecond, ReadHeaderTimeout: 300 * time.Millisecond,
 		Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") },

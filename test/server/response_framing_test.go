@@ -17,6 +17,7 @@ import (
 // Every way to answer with what belongs to the request, under buffers that are
 // overwritten when their time is over.
 func TestResponsesMadeOfTheRequest(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		ways := map[string]gallop.RequestHandler{
 			"SetBody":         func(ctx *gallop.RequestCtx) { ctx.SetBody(ctx.PostBody()) },
@@ -116,6 +117,7 @@ func wantEchoes(t *testing.T, on servertest.Transport, s *gallop.Server, what, w
 
 // Whatever handler and client say, each response ends where its client believes.
 func TestFramingOfEveryResponse(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		contents := map[string]gallop.RequestHandler{
 			"nothing":      func(*gallop.RequestCtx) {},
@@ -258,6 +260,7 @@ func TestHijackResponses(t *testing.T) {
 }
 
 func TestHugeHeads(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Logger: servertest.Quiet, MaxHeaderBytes: 8 << 20, MaxRequestLineBytes: 4 << 20, PoisonReleased: true, Handler: func(ctx *gallop.RequestCtx) {
 			fmt.Fprintf(ctx, "%d %d", len(ctx.RequestURI()), len(ctx.Request.Header.Peek("X-Long")))

@@ -152,6 +152,7 @@ func TestAddrs(t *testing.T) {
 
 // Run serves until its context ends, lets requests finish, and returns nil.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for _, secure := range []bool{false, true} {
 			begun, finish := make(chan struct{}), make(chan struct{})

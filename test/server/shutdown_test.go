@@ -2,15 +2,20 @@ package server_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
+	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
 // lastMoment is a listener that accepts a connection in the moment in which it is closed.
@@ -65,4 +70,109 @@ func TestShutdownWaitsForAccepted(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// Shutdown waits 5 ms for the next request on an idle connection, and half a second for the first one on a new
+// connection. A request of which a part arrives in that time is served.
+func TestShutdownGrace(t *testing.T) {
+	const ms = time.Millisecond
+	post := servertest.PostTo("/", "body")
+	for _, tt := range []struct {
+		name   string
+		served bool          // the connection has brought a request before
+		at     time.Duration // when the client sends, since Shutdown looked for idle connections
+		first  int           // how many bytes the client sends then; it sends the others a second later
+		want   bool          // a response
+	}{
+		{"idle, in time", true, 4 * ms, len(post), true},
+		{"idle, half a head", true, 4 * ms, 10, true},
+		{"idle, only the head", true, 4 * ms, len(post) - 4, true},
+		{"idle, late", true, 6 * ms, len(post), false},
+		{"new, in time", false, 499 * ms, len(post), true},
+		{"new, half a head", false, 499 * ms, 10, true},
+		{"new, only the head", false, 499 * ms, len(post) - 4, true},
+		{"new, late", false, 501 * ms, len(post), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+				s := &gallop.Server{Handler: servertest.Say, ReadTimeout: -1, ReadHeaderTimeout: -1, IdleTimeout: -1}
+				on.Talk(t, s, func(c *wiretest.Conversation) {
+					if tt.served {
+						c.Send(wiretest.Get("/")).Want(200)
+					}
+					synctest.Wait()
+					began, ended := make(chan struct{}), make(chan error, 1)
+					s.RegisterOnShutdown(func() { close(began) })
+					go func() { ended <- s.Shutdown() }()
+					<-began
+					c.Pause(tt.at).Send(post[:tt.first])
+					if rest := post[tt.first:]; rest != "" {
+						c.Pause(time.Second).Send(rest)
+					}
+					if tt.want {
+						c.Want(200)
+						c.WantBody("POST / \"body\"").WantField("Connection", "close")
+					}
+					c.WantEnd()
+					if err := <-ended; err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		})
+	}
+}
+
+// lastByte is a connection on which a request arrives when the server sets a deadline that has passed, to end the wait
+// for it. The server does not read before that.
+type lastByte struct {
+	net.Conn
+	arrive func()
+	read   chan struct{}
+	once   sync.Once
+}
+
+func (c *lastByte) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.once.Do(func() { close(c.read) })
+	}
+	return n, err
+}
+
+func (c *lastByte) SetReadDeadline(at time.Time) error {
+	if !at.IsZero() && at.Before(time.Now().Add(-time.Hour)) {
+		c.arrive()
+		<-c.read
+	}
+	return c.Conn.SetReadDeadline(at)
+}
+
+// A request that arrives in the moment in which the server ends the wait for it is served, even if its body comes
+// later.
+func TestShutdownWhileARequestArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := memnet.Pipe()
+		s := &gallop.Server{Handler: servertest.Say, ReadTimeout: -1, ReadHeaderTimeout: -1, IdleTimeout: -1, MinBodyRate: -1}
+		post := servertest.PostTo("/", "body")
+		c := &lastByte{Conn: server, read: make(chan struct{})}
+		c.arrive = func() { io.WriteString(client, post[:len(post)-4]) }
+		go servertest.Goroutines.Serve(s)(c)
+		synctest.Wait()
+		ended := make(chan error, 1)
+		go func() { ended <- s.Shutdown() }()
+		<-c.read
+		time.Sleep(time.Second)
+		fmt.Fprint(client, "body")
+		r, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(r.Body); string(b) != "POST / \"body\"" {
+			t.Errorf("%q, %v", b, err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

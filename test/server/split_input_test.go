@@ -68,6 +68,7 @@ func TestServerCutAnywhere(t *testing.T) {
 // TestServerPipelined sends each request that keeps its connection 1 to 50 times in a
 // row, in one part and in several, and wants its response as many times.
 func TestServerPipelined(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		s := servertest.NewEchoServer(false)
 		cases := wiretest.ServerCases(t, func(c *wiretest.Case) bool {

@@ -223,6 +223,7 @@ func TestStatsCountsConnections(t *testing.T) {
 }
 
 func TestStatsCountsRejectionsPerIP(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		s := &gallop.Server{Engine: over, MaxConnsPerIP: 1, Handler: servertest.Say, Logger: servertest.Quiet}
 		addr := listen(t, s, s.Serve)

@@ -33,6 +33,7 @@ func (l plainConnListener) Accept() (net.Conn, error) {
 
 // A client that has sent a request before it is turned away reads all of the response.
 func TestTurnedAwayClientsReadTheResponse(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		limit func(s *gallop.Server)
 		want  string
@@ -237,6 +238,7 @@ func TestTurnedAwayByServeConn(t *testing.T) {
 
 // net/http's client takes a response that comes before its request for a mistake.
 func TestTurnedAwayClientsOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		s := &gallop.Server{Engine: over, Handler: servertest.Say, MaxConnsPerIP: 1}
 		addr := listen(t, s, s.Serve)

@@ -121,6 +121,7 @@ func postUnread(t *testing.T, url string, size, n, status int, chunked bool) (fa
 // A body that is not read, and that is too long to be skipped, ends the connection. The
 // client learns of that from the response, and does not send another request.
 func TestUnreadBodiesAreAnnounced(t *testing.T) {
+	t.Parallel()
 	few := 2
 	if wiretest.Long() {
 		few = 60
@@ -192,6 +193,7 @@ func serveNetHTTP(t *testing.T, status int, overTLS bool) (url string) {
 
 // A body that ends within the bound does not cost the connection.
 func TestUnreadBodiesWithinTheBoundKeepTheConnection(t *testing.T) {
+	t.Parallel()
 	const bound = 256 << 10
 	for name, refusal := range refusals {
 		t.Run(name, func(t *testing.T) {

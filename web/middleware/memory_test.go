@@ -16,11 +16,13 @@ import (
 )
 
 func TestMemoryStoreKeepsItsPromises(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(*testing.T) middleware.Store { return new(middleware.MemoryStore) })
 }
 
 // A small store has one part instead of 64.
 func TestSmallMemoryStoreKeepsItsPromises(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(*testing.T) middleware.Store { return &middleware.MemoryStore{MaxBytes: 1<<20 - 1} })
 }
 

@@ -2,7 +2,11 @@
 
 package gallop
 
-import "net"
+import (
+	"io"
+	"net"
+	"os"
+)
 
 // rawWait cannot wait without a buffer on this system.
 type rawWait struct{}
@@ -10,3 +14,8 @@ type rawWait struct{}
 func (w *rawWait) init(net.Conn)            {}
 func (w *rawWait) ok() bool                 { return false }
 func (w *rawWait) read(*input) (int, error) { return 0, nil }
+
+// trySendFile has no sendfile with an offset on this system.
+func trySendFile(io.ReaderFrom, *os.File, int64, int64) (sent int64, err error, ok bool) {
+	return 0, nil, false
+}

@@ -1,0 +1,5 @@
+//go:build unix && !aix && !linux && (!darwin || ios) && !dragonfly && !freebsd && !solaris
+
+package poll
+
+const canSendFile = false
