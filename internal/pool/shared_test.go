@@ -125,14 +125,17 @@ func TestSharedConnectionAboveTheLimit(t *testing.T) {
 		w.room = 2
 		a, b, c := w.get(), w.get(), w.get()
 		w.SetMax(1)
-		calls := []*call{}
 		w.Put(b)
+		calls := []*call{w.wait(), w.wait()}
+		w.has(calls, 2, 0) // the first connection has room, but is one too many
 		w.Put(a)
-		w.counts(1, 0)
-		calls = append(calls, w.wait())
-		w.has(calls, 2)
+		if w.counts(1, 0); w.conns[0].closed.Load() != 1 {
+			t.Error("the connection above the limit is open")
+		}
 		w.Put(c)
+		w.has(calls, 2, 2)
 		w.Put(calls[0].m)
+		w.Put(calls[1].m)
 		w.counts(1, 1)
 	})
 }
