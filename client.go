@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/pool"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -237,7 +238,7 @@ type Client struct {
 	mu      sync.RWMutex
 	plain   map[string]*HostClient // by host:port as URIs have it
 	secured map[string]*HostClient
-	janitor janitor
+	janitor pool.Janitor
 	tls     clientTLS
 }
 
@@ -319,7 +320,7 @@ func (c *Client) hostFor(uri *URI) (*HostClient, error) {
 	}
 	hc, isNew, err := c.addHost(string(uri.Host()), isTLS)
 	if isNew {
-		c.janitor.watch(&hc.pool)
+		c.janitor.Watch(&hc.pool)
 	}
 	return hc, err
 }
@@ -344,7 +345,6 @@ func (c *Client) addHost(host string, isTLS bool) (hc *HostClient, isNew bool, e
 	}
 	if c.plain == nil {
 		c.plain, c.secured = make(map[string]*HostClient), make(map[string]*HostClient)
-		c.janitor.forget = c.forget
 	}
 	hc = c.newHost(host, isTLS)
 	if c.ConfigureClient != nil {
@@ -356,7 +356,6 @@ func (c *Client) addHost(host string, isTLS bool) (hc *HostClient, isNew bool, e
 		return nil, false, err
 	}
 	hc.users.Add(1)
-	hc.pool.watched = true
 	c.hosts(isTLS)[host] = hc
 	return hc, true, nil
 }
@@ -367,16 +366,16 @@ func (c *Client) newHost(host string, isTLS bool) *HostClient {
 		janitor: &c.janitor, tls: &c.tls,
 		key: host,
 	}
+	hc.forget = func() bool { return c.forget(hc) }
 	clientOptions().copy(hc, c)
 	return hc
 }
 
-// forget drops the HostClient of p if nobody uses it, and reports whether it did.
-func (c *Client) forget(p *connPool) bool {
+// forget drops hc if nobody uses it, and reports whether it did.
+func (c *Client) forget(hc *HostClient) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	hc := p.host
-	if open, _ := p.counts(); open > 0 || hc.users.Load() > 0 {
+	if open, _ := hc.pool.Counts(); open > 0 || hc.users.Load() > 0 {
 		return false
 	}
 	for _, isTLS := range []bool{false, true} { // ConfigureClient may have changed hc.IsTLS

@@ -298,7 +298,7 @@ func (cc *ClientConn) handOver(resp *Response) error {
 	}
 	cc.stopWatch = nil
 	cc.nc.SetDeadline(time.Time{})
-	s := &upgradedStream{leave: cc.pool.leave}
+	s := &upgradedStream{leave: cc.owner.pool.Leave}
 	s.Conn = cc.nc
 	s.rest = append(s.rest, cc.unread()...)
 	bufpool.Put(cc.buf)

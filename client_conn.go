@@ -12,8 +12,8 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/dial"
-	"github.com/gallop-http/gallop/internal/list"
 	"github.com/gallop-http/gallop/internal/message"
+	"github.com/gallop-http/gallop/internal/pool"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -21,7 +21,7 @@ import (
 //
 //   - client.go, client_host.go: the API
 //   - client_retry.go: the attempts of a call
-//   - client_pool*.go: which call gets which connection
+//   - client_pool.go: getting a connection from the pool
 //   - client_conn.go: one exchange on one connection
 //   - client_read.go: reading the response
 //   - client_body.go: the response body as a stream
@@ -42,22 +42,19 @@ type ClientConn struct {
 	// Between two calls there is no buffer, and any byte that arrives makes the connection unusable.
 
 	nc      net.Conn
-	pool    *connPool
+	owner   *HostClient
 	addr    string // as it was dialed
 	remote  net.Addr
 	local   net.Addr
 	tls     *tls.ConnectionState // nil without TLS
 	created time.Time
-	idleAt  moment     // when the last call on it ended
-	calls   int        // how many it was used for, the present one included
-	probe   dial.Probe // whether it is still good
-	asker   asker      // sends small requests, where it can
-	id      uint64     // see GotConnInfo.ConnID
+	member  pool.Member // of owner.pool
+	probe   dial.Probe  // whether it is still good
+	asker   asker       // sends small requests, where it can
+	id      uint64      // see GotConnInfo.ConnID
 	host    target.KnownHost
 
 	unproven bool // it may be stale, which nobody has looked for yet
-
-	place list.Node[ClientConn] // in connPool.idle
 
 	set      *clientSettings // of the present call, as is all that follows
 	ctx      context.Context
@@ -84,11 +81,12 @@ type ClientConn struct {
 // lastClientConn is the ID of the last connection that a client made.
 var lastClientConn atomic.Uint64
 
-func newClientConn(p *connPool, nc net.Conn, addr string) *ClientConn {
-	cc := &ClientConn{nc: nc, pool: p, addr: addr, created: time.Now(), id: lastClientConn.Add(1)}
+func newClientConn(c *HostClient, nc net.Conn, addr string) *ClientConn {
+	cc := &ClientConn{nc: nc, owner: c, addr: addr, created: time.Now(), id: lastClientConn.Add(1)}
 	cc.remote, cc.local, cc.tls = nc.RemoteAddr(), nc.LocalAddr(), tlsStateOf(nc)
 	cc.probe.Init(nc)
 	cc.asker.init(nc)
+	cc.member.Init((*pooled)(cc))
 	return cc
 }
 
@@ -110,7 +108,7 @@ func (cc *ClientConn) CreatedTime() time.Time { return cc.created }
 
 // LastUseTime returns the time at which the last call on the connection ended. If no call has ended yet, the result
 // is the zero time.
-func (cc *ClientConn) LastUseTime() time.Time { return cc.idleAt.time() }
+func (cc *ClientConn) LastUseTime() time.Time { return cc.member.IdleAt().Time() }
 
 // maxDirectBody is the largest body that is written in full before the client reads the response. It fits into
 // the socket buffers between two peers. So if a server responds without reading the body, the two cannot block
@@ -159,7 +157,7 @@ func (cc *ClientConn) roundTrip(ctx context.Context, deadline time.Time, req *Re
 func (cc *ClientConn) begin(ctx context.Context, deadline time.Time, set *clientSettings) {
 	cc.set, cc.wrote, cc.answered, cc.failed, cc.long, cc.broken = set, 0, false, nil, false, false
 	cc.ctx, cc.deadline = ctx, deadline
-	cc.calls++
+	cc.member.Uses++
 	cc.arm(deadline)
 	if ctx.Done() != nil {
 		if cc.interruptFunc == nil {
@@ -275,7 +273,7 @@ func (cc *ClientConn) putHead(req *Request, a *answer) (content []byte, length i
 	buf := bufpool.Get(cc.set.readBuf)
 	out := req.Header.asStored()
 	out.agent = cc.set.agent
-	out.close = out.close || cc.pool.tooOld(cc) && !req.Header.ConnectionUpgrade()
+	out.close = out.close || cc.tooOld() && !req.Header.ConnectionUpgrade()
 	if s := req.sentBefore(&out); s != nil {
 		cc.buf, a.close = append(buf, s.text...), out.close
 		return req.bytes(), s.out.length, nil
@@ -357,10 +355,13 @@ func (cc *ClientConn) release() {
 	good := cc.long && !cc.broken && watched && cc.r == len(cc.buf) && !cc.interrupted.Load()
 	bufpool.Put(cc.buf)
 	cc.buf, cc.r, cc.body, cc.ctx = nil, 0, clientBody{}, nil
-	if good {
-		cc.pool.put(cc)
-	} else {
-		cc.pool.discard(cc)
+	if !good {
+		cc.owner.discardConn(cc)
+		return
+	}
+	set := cc.set
+	if cc.owner.pool.Put(&cc.member) { // as putConn does, without another call on the hot path
+		set.trace.putIdle(cc.addr)
 	}
 }
 
@@ -413,7 +414,7 @@ func (cc *ClientConn) explain(ctx context.Context, err error) error {
 	case timedOut(err):
 		return ErrTimeout
 	case !cc.answered && isConnError(err):
-		return &ClosedError{Addr: cc.addr, Reused: cc.calls > 1, Written: cc.wrote, Err: err, writing: writing}
+		return &ClosedError{Addr: cc.addr, Reused: cc.member.Uses > 1, Written: cc.wrote, Err: err, writing: writing}
 	}
 	return err
 }

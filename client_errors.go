@@ -238,7 +238,7 @@ func (cc *ClientConn) keepName(req *Request) {
 		cc.name = nil
 	}
 	cc.name = append(append(cc.name[:0], req.Header.Method()...), ' ')
-	cc.name = req.appendURL(cc.name, cc.pool.host.scheme())
+	cc.name = req.appendURL(cc.name, cc.owner.scheme())
 }
 
 // streamFailed returns the error that a Read of the response body gets for err.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/pool"
 )
 
 // HostClient sends requests to one host and keeps connections for reuse. Addr must be set. The zero value of
@@ -225,14 +227,15 @@ type HostClient struct {
 	once    sync.Once
 	initErr error
 	set     *clientSettings
-	pool    connPool
-	janitor *janitor // shared with the other hosts of a Client
+	pool    pool.Pool
+	janitor *pool.Janitor // shared with the other hosts of a Client
 	addrs   []string
 	nextAdr atomic.Uint32
 	tls     *clientTLS // shared with the other hosts of a Client
 	pending atomic.Int64
 	users   atomic.Int64 // calls of the Client that has it
 	key     string       // by which the Client has it
+	forget  func() bool  // makes the Client drop it unless it is in use
 }
 
 // init fills in the defaults at the first call.
@@ -240,12 +243,10 @@ func (c *HostClient) init() error {
 	c.once.Do(func() {
 		c.set = c.resolve()
 		c.addrs, c.initErr = c.splitAddrs()
-		c.pool.host = c
-		c.pool.lock.p = &c.pool
-		c.pool.max = c.set.maxConns
 		if c.janitor == nil {
-			c.janitor = &janitor{}
+			c.janitor = &pool.Janitor{}
 		}
+		c.pool.Init(c.poolOptions())
 		if c.tls == nil {
 			c.tls = &clientTLS{}
 		}
@@ -302,27 +303,25 @@ func (c *HostClient) PendingRequests() int { return int(c.pending.Load()) }
 // LastUseTime returns the time at which a connection was last opened or returned to the pool. If there has been no
 // connection, the result is the zero time.
 func (c *HostClient) LastUseTime() time.Time {
-	c.pool.mu.Lock()
-	defer c.pool.mu.Unlock()
-	return c.pool.usedAt.time()
+	return c.pool.UsedAt().Time()
 }
 
 // ConnsCount returns the number of open connections.
 func (c *HostClient) ConnsCount() int {
-	open, _ := c.pool.counts()
+	open, _ := c.pool.Counts()
 	return open
 }
 
 // IdleConnsCount returns the number of idle connections.
 func (c *HostClient) IdleConnsCount() int {
-	_, idle := c.pool.counts()
+	_, idle := c.pool.Counts()
 	return idle
 }
 
 // CloseIdleConnections closes the idle connections. Connections in use stay open.
 func (c *HostClient) CloseIdleConnections() {
 	if c.init() == nil {
-		c.pool.closeIdle(momentNow())
+		c.pool.CloseIdle(pool.Now())
 	}
 }
 
@@ -330,6 +329,6 @@ func (c *HostClient) CloseIdleConnections() {
 // new limit are closed when they become idle. Zero or a negative value means DefaultMaxConnsPerHost.
 func (c *HostClient) SetMaxConns(newMaxConns int) {
 	if c.init() == nil {
-		c.pool.setMax(orDefault(newMaxConns, DefaultMaxConnsPerHost))
+		c.pool.SetMax(orDefault(newMaxConns, DefaultMaxConnsPerHost))
 	}
 }

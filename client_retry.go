@@ -179,7 +179,7 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, t RoundTri
 		req.uriParsed, req.uriProof = false, uriUnproven
 	}
 	for set := c.set.of(ctx); ; {
-		cc, err := c.pool.get(ctx, deadline, set.trace, fresh, true)
+		cc, err := c.getConn(ctx, deadline, set.trace, fresh, true)
 		if err != nil {
 			return inPhase(err, phaseConn, "")
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/dial"
+	"github.com/gallop-http/gallop/internal/pool"
 )
 
 // ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
@@ -143,9 +144,9 @@ func (t *ClientTrace) gotConn(cc *ClientConn) {
 	if t == nil || t.GotConn == nil {
 		return
 	}
-	info := GotConnInfo{Conn: cc.nc, ConnID: cc.id, Protocol: "HTTP/1.1", Addr: cc.addr, Reused: cc.calls > 0}
+	info := GotConnInfo{Conn: cc.nc, ConnID: cc.id, Protocol: "HTTP/1.1", Addr: cc.addr, Reused: cc.member.Uses > 0}
 	if info.Reused {
-		info.Idle = time.Duration(momentNow() - cc.idleAt)
+		info.Idle = time.Duration(pool.Now() - cc.member.IdleAt())
 	}
 	t.GotConn(info)
 }

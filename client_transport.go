@@ -65,13 +65,13 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if reqTimeout > 0 {
 		deadline = time.Now().Add(reqTimeout)
 	}
-	cc, err := c.pool.get(context.Background(), deadline, nil, connectionClose, false)
+	cc, err := c.getConn(context.Background(), deadline, nil, connectionClose, false)
 	err = unmarked(err)
 	if err == nil {
 		cc.set = c.set // that of the last call may have a trace
 		cc.armRead(time.Time{})
 		cc.armWrite(time.Time{})
-		cc.calls++
+		cc.member.Uses++
 	}
 	return cc, err
 }
@@ -80,12 +80,12 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 // Before you call ReleaseConn, clear any deadlines that you have set on the connection.
 //
 // Deprecated: see [ClientConn].
-func (c *HostClient) ReleaseConn(cc *ClientConn) { c.pool.put(cc) }
+func (c *HostClient) ReleaseConn(cc *ClientConn) { c.putConn(cc) }
 
 // CloseConn closes a connection from AcquireConn and removes it from the pool.
 //
 // Deprecated: see [ClientConn].
-func (c *HostClient) CloseConn(cc *ClientConn) { c.pool.discard(cc) }
+func (c *HostClient) CloseConn(cc *ClientConn) { c.discardConn(cc) }
 
 // AcquireReader returns a buffered reader for conn, with a buffer of ReadBufferSize bytes.
 func (c *HostClient) AcquireReader(conn net.Conn) *bufio.Reader {

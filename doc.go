@@ -78,8 +78,7 @@
 //	client_pipeline.go           a client that pipelines
 //	client_pipeline_call.go      pipelined calls, also during outages
 //	client_pipeline_conn.go      a connection with pipelined calls
-//	client_pool.go               connections to one host
-//	client_pool_dial.go          dialing on another goroutine
+//	client_pool.go               connections from the pool
 //	client_read.go               reading responses
 //	client_redirect.go           following redirects
 //	client_retry.go              attempts of a call
@@ -87,7 +86,6 @@
 //	client_trace.go              what a call reports
 //	client_transport.go          replacing a single attempt
 //	client_upload.go             bodies sent during the response
-//	client_wait.go               calls that wait in order
 //
 // Room 6, server, holds the server, the context of a request, and how connections are served.
 //

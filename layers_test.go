@@ -49,6 +49,7 @@ var layers = map[string]layer{
 	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/pagetest":  {},
 	"internal/poll":      {ours: []string{"internal/clock"}},
+	"internal/pool":      {ours: []string{"internal/callback", "internal/list"}},
 	"internal/testhook":  {ours: []string{"internal/poll"}},
 	"internal/wiretest":  {},
 	"negotiate":          {ours: []string{"internal/ascii", "internal/mediatype"}},
@@ -56,7 +57,7 @@ var layers = map[string]layer{
 	"listen":             {},
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/target",
-		"internal/coding", "internal/http1", "internal/list", "internal/message", "internal/multipart", "internal/poll", "internal/testhook",
+		"internal/coding", "internal/http1", "internal/message", "internal/multipart", "internal/poll", "internal/pool", "internal/testhook",
 	}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
