@@ -62,7 +62,20 @@ func (p *Parser) ParseRequest(h *message.Head, b []byte, lim *Limits) (n int, er
 // ParseResponse parses the response head at the start of b into h. See [ParseRequest]. It unfolds folded lines in
 // place, in b (RFC 9112 §5.2). Call FrameResponse next.
 func (p *Parser) ParseResponse(h *message.Head, b []byte, lim *Limits) (n int, err error) {
-	return p.parse(h, b, lim, false)
+	if p.scanned > 0 || len(b) >= lim.Head || len(b) > 0 && b[0] == '\r' {
+		return p.parse(h, b, lim, false)
+	}
+	h.Fields.Borrow(b)
+	h.Length = -1
+	at, err := parseStatusLine(h, b, 0)
+	if at > 0 {
+		h.Lines.Off = uint32(at)
+		if n, at, err = parseFields(h, b, at, lim, false); n > 0 {
+			return n, nil
+		}
+	}
+	p.at, p.scanned = at, len(b)
+	return 0, err
 }
 
 func (p *Parser) parse(h *message.Head, b []byte, lim *Limits, request bool) (n int, err error) {

@@ -76,9 +76,10 @@ func (l *List[T]) PopFirst() *T { return l.pop(l.first) }
 func (l *List[T]) PopLast() *T { return l.pop(l.last) }
 
 func (l *List[T]) pop(n *Node[T]) *T {
-	owner := n.element()
-	if owner != nil {
-		l.Remove(n)
+	if n == nil {
+		return nil
 	}
+	owner := n.owner
+	l.Remove(n)
 	return owner
 }

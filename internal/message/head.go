@@ -87,11 +87,11 @@ func (h *Head) CopyTo(dst *Head) {
 	h.Fields.CopyTo(&dst.Fields)
 }
 
-// Equal reports whether h and o are equal, including the bytes in storage. TargetChecked does not count.
+// Equal reports whether h and o are equal, including the bytes in storage. Received and TargetChecked do not count.
 func (h *Head) Equal(o *Head) bool {
 	return h.Method == o.Method && h.Target == o.Target && h.Reason == o.Reason && h.Lines == o.Lines &&
 		h.Status == o.Status && h.MethodID == o.MethodID && h.Minor == o.Minor && h.Flags == o.Flags &&
-		h.Body == o.Body && h.Length == o.Length && h.Received == o.Received && h.Fields.Equal(&o.Fields)
+		h.Body == o.Body && h.Length == o.Length && h.Fields.Equal(&o.Fields)
 }
 
 // MethodOf returns the Method of the token. Methods are case-sensitive (RFC 9110 §9.1).
