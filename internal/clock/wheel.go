@@ -20,7 +20,7 @@ import (
 type Wheel[T any] struct {
 	tick    int64      // nanoseconds
 	current int64      // the tick of the last Advance
-	slots   []Timer[T] // heads of circular lists; their number is a power of two
+	slots   []Timer[T] // heads of circular lists, or zero; their number is a power of two
 	used    []uint64   // one bit per slot: its list is not empty
 	due     Timer[T]   // head of the list of timers that Advance is about to fire
 }
@@ -49,9 +49,6 @@ func NewWheel[T any](tick time.Duration, slots int, now int64) *Wheel[T] {
 		current: now / int64(tick),
 		slots:   make([]Timer[T], slots),
 		used:    make([]uint64, slots/64),
-	}
-	for i := range w.slots {
-		w.slots[i].reset()
 	}
 	w.due.reset()
 	return w
@@ -105,6 +102,9 @@ func (w *Wheel[T]) Advance(now int64, fire func(*Timer[T])) {
 // collect moves the timers that are due at the tick target from a slot to w.due.
 func (w *Wheel[T]) collect(slot int, target int64) {
 	head := &w.slots[slot]
+	if head.next == nil {
+		return
+	}
 	for t := head.next; t != head; {
 		next := t.next
 		if t.at <= target {
@@ -150,8 +150,11 @@ func (w *Wheel[T]) forget(slot int) {
 // reset makes t the head of an empty list.
 func (t *Timer[T]) reset() { t.next, t.prev = t, t }
 
-// push appends u to the list with the head t.
+// push appends u to the list with the head t. A zero head is that of an empty list.
 func (t *Timer[T]) push(u *Timer[T]) {
+	if t.next == nil {
+		t.reset()
+	}
 	u.next, u.prev = t, t.prev
 	t.prev.next, t.prev = u, u
 }
