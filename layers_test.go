@@ -81,6 +81,7 @@ var layers = map[string]layer{
 	"test/messages":            {user: true, ours: []string{"internal/ascii", "internal/bufpool", "internal/coding", "internal/cookie", "internal/field", "internal/multipart", "test/internal/servertest"}},
 	"test/packages":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/readme":              {user: true},
+	"test/framing":             {user: true, ours: []string{"test/internal/servertest"}},
 	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
 }
 

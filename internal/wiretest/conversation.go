@@ -232,6 +232,11 @@ func (s *stream) pending() int {
 // Get returns the shortest request for path, plus the given field lines.
 func Get(path string, lines ...string) string { return Request("GET", path, lines...) }
 
+// Post returns a POST request for / with these field lines, which are separated by CRLF, and this body.
+func Post(lines, body string) string {
+	return "POST / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n\r\n" + body
+}
+
 // Request returns a request without a body. Its field lines are Host and then lines.
 func Request(method, target string, lines ...string) string {
 	lines = append([]string{method + " " + target + " HTTP/1.1", "Host: test"}, lines...)

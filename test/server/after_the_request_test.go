@@ -31,7 +31,7 @@ func TestDoneAndABodyThatIsTheResponse(t *testing.T) {
 		}}
 		on.Talk(t, s, func(c *wiretest.Conversation) {
 			for range 3 {
-				c.Send(post("Content-Length: 5", "hello")).Want(200)
+				c.Send(wiretest.Post("Content-Length: 5", "hello")).Want(200)
 				c.WantBody("hello")
 				c.Pause(time.Second)
 			}

@@ -512,7 +512,7 @@ func TestEmptyBodyAsAStream(t *testing.T) {
 		}}
 		on.Talk(t, s, func(c *wiretest.Conversation) {
 			for range 2 {
-				c.Send(post("Content-Length: 0", "")).Want(200)
+				c.Send(wiretest.Post("Content-Length: 0", "")).Want(200)
 				c.WantBody(`"" <nil> ""`)
 				c.Send(wiretest.Get("/")).Want(200)
 				c.WantBody("")

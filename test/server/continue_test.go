@@ -49,7 +49,7 @@ func TestContinueIsNotSaidToABodyTooLarge(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				s.MaxRequestBodySize, s.Handler = 4, servertest.Say
 				on.Talk(t, s, func(c *wiretest.Conversation) {
-					c.Send(post("Expect: 100-continue\r\nContent-Length: 5", "")).Want(413)
+					c.Send(wiretest.Post("Expect: 100-continue\r\nContent-Length: 5", "")).Want(413)
 				})
 			})
 		}

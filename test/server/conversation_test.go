@@ -294,19 +294,19 @@ func TestRefusalsThatAreStreamed(t *testing.T) {
 			}
 			s.WriteString("mine")
 		}
-		expecting := post("Expect: 100-continue\r\nContent-Length: 4", "")
+		expecting := wiretest.Post("Expect: 100-continue\r\nContent-Length: 4", "")
 		for name, tt := range map[string]struct {
 			wire string
 			set  func(*gallop.Server)
 			ends bool // in its middle
 		}{
-			"a head": {get("A : b"), func(s *gallop.Server) {
+			"a head": {wiretest.Get("/", "A : b"), func(s *gallop.Server) {
 				s.ErrorHandler = func(ctx *gallop.RequestCtx, _ error) { stream(ctx) }
 			}, false},
-			"a body": {post("Content-Length: 2000", ""), func(s *gallop.Server) {
+			"a body": {wiretest.Post("Content-Length: 2000", ""), func(s *gallop.Server) {
 				s.ErrorHandler = func(ctx *gallop.RequestCtx, _ error) { stream(ctx) }
 			}, false},
-			"a panic behind it": {post("Content-Length: 2000", ""), func(s *gallop.Server) {
+			"a panic behind it": {wiretest.Post("Content-Length: 2000", ""), func(s *gallop.Server) {
 				s.ErrorHandler = func(ctx *gallop.RequestCtx, _ error) { stream(ctx); panic("on purpose") }
 			}, true},
 			"an expectation": {expecting, func(s *gallop.Server) {

@@ -307,7 +307,7 @@ func TestExtremeSettings(t *testing.T) {
 					}
 					on.Talk(t, s, func(c *wiretest.Conversation) {
 						for range 2 {
-							c.Send(post("Content-Length: 5", "he")).Pause(time.Second).Send("llo").Want(200)
+							c.Send(wiretest.Post("Content-Length: 5", "he")).Pause(time.Second).Send("llo").Want(200)
 							c.WantBody("hello").Pause(time.Second)
 						}
 					})

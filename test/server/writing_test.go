@@ -23,9 +23,9 @@ func TestWriteTimeoutIsThatOfOneResponse(t *testing.T) {
 		for name, f := range map[string]func(c *wiretest.Conversation){
 			"a refusal":             func(c *wiretest.Conversation) { c.Send("GET / HTTP/1.1\r\n\r\n").Want(400) },
 			"a slow head":           func(c *wiretest.Conversation) { c.Send("GET /").Want(408) },
-			"a refused expectation": func(c *wiretest.Conversation) { c.Send(post("Expect: x\r\nContent-Length: 1", "")).Want(417) },
+			"a refused expectation": func(c *wiretest.Conversation) { c.Send(wiretest.Post("Expect: x\r\nContent-Length: 1", "")).Want(417) },
 			"100": func(c *wiretest.Conversation) {
-				c.Send(post("Expect: 100-continue\r\nContent-Length: 1", "")).Want(100)
+				c.Send(wiretest.Post("Expect: 100-continue\r\nContent-Length: 1", "")).Want(100)
 				c.Send("x").Want(200)
 			},
 			"103": func(c *wiretest.Conversation) {

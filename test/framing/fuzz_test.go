@@ -1,4 +1,4 @@
-package server_test
+package framing_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package server_test
+package framing_test
 
 import (
 	"fmt"
@@ -22,11 +22,6 @@ type attack struct {
 	stream int    // status where the handler reads the body, if that is another
 }
 
-// post is a POST of / with these field lines and this body.
-func post(lines, body string) string {
-	return "POST / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n\r\n" + body
-}
-
 // get is a GET of / with these field lines behind Host.
 func get(lines string) string { return "GET / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n\r\n" }
 
@@ -34,27 +29,27 @@ const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 
 // framingAttacks are about where a message ends: RFC 9112 §6.
 var framingAttacks = []attack{
-	{name: "two lengths", wire: post("Content-Length: 0\r\nContent-Length: 1", "Z"), status: 400, closes: true},
-	{name: "two lengths in a list", wire: post("Content-Length: 0, 1", "Z"), status: 400, closes: true},
-	{name: "unknown coding", wire: post("Transfer-Encoding: blegh", "1\r\nZ\r\n0\r\n\r\n"), status: 501, closes: true},
-	{name: "chunked twice", wire: post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), status: 400, closes: true},
-	{name: "chunked twice in a list", wire: post("Transfer-Encoding: chunked, chunked", "0\r\n\r\n"), status: 400, closes: true},
-	{name: "bad length beside a coding", wire: post("Content-Length: abc\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), status: 400, closes: true},
-	{name: "length and coding", wire: post("Content-Length: 6\r\nTransfer-Encoding: chunked", "0\r\n\r\nG"), status: 400, closes: true},
-	{name: "coding and length", wire: post("Transfer-Encoding: chunked\r\nContent-Length: 6", "0\r\n\r\nG"), status: 400, closes: true},
+	{name: "two lengths", wire: wiretest.Post("Content-Length: 0\r\nContent-Length: 1", "Z"), status: 400, closes: true},
+	{name: "two lengths in a list", wire: wiretest.Post("Content-Length: 0, 1", "Z"), status: 400, closes: true},
+	{name: "unknown coding", wire: wiretest.Post("Transfer-Encoding: blegh", "1\r\nZ\r\n0\r\n\r\n"), status: 501, closes: true},
+	{name: "chunked twice", wire: wiretest.Post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), status: 400, closes: true},
+	{name: "chunked twice in a list", wire: wiretest.Post("Transfer-Encoding: chunked, chunked", "0\r\n\r\n"), status: 400, closes: true},
+	{name: "bad length beside a coding", wire: wiretest.Post("Content-Length: abc\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), status: 400, closes: true},
+	{name: "length and coding", wire: wiretest.Post("Content-Length: 6\r\nTransfer-Encoding: chunked", "0\r\n\r\nG"), status: 400, closes: true},
+	{name: "coding and length", wire: wiretest.Post("Transfer-Encoding: chunked\r\nContent-Length: 6", "0\r\n\r\nG"), status: 400, closes: true},
 	{name: "coding in HTTP/1.0", wire: "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", status: 400, closes: true},
-	{name: "identity", wire: post("Transfer-Encoding: identity", ""), status: 501, closes: true},
-	{name: "identity beside a length", wire: post("Transfer-Encoding: identity\r\nContent-Length: 3", "abc"), status: 400, closes: true},
-	{name: "gzip, chunked", wire: post("Transfer-Encoding: gzip, chunked", "0\r\n\r\n"), status: 501, closes: true},
-	{name: "chunked, gzip", wire: post("Transfer-Encoding: chunked, gzip", "0\r\n\r\n"), status: 400, closes: true},
-	{name: "coding of one high octet", wire: post("Transfer-Encoding: \xff", "0\r\n\r\n"), status: 400, closes: true},
-	{name: "length of 2^64+5", wire: post("Content-Length: 18446744073709551621", "hello"), status: 400, closes: true},
-	{name: "length of 2^63", wire: post("Content-Length: 9223372036854775808", ""), status: 400, closes: true},
-	{name: "length of 2^63-1", wire: post("Content-Length: 9223372036854775807", ""), status: 413, closes: true, stream: 400},
-	{name: "signed length", wire: post("Content-Length: +5", "hello"), status: 400, closes: true},
-	{name: "negative length", wire: post("Content-Length: -1", ""), status: 400, closes: true},
-	{name: "space before the colon of Content-Length", wire: post("Content-Length : 4", "abcd"), status: 400, closes: true},
-	{name: "space before the colon of Transfer-Encoding", wire: post("Transfer-Encoding : chunked", "0\r\n\r\n"), status: 400, closes: true},
+	{name: "identity", wire: wiretest.Post("Transfer-Encoding: identity", ""), status: 501, closes: true},
+	{name: "identity beside a length", wire: wiretest.Post("Transfer-Encoding: identity\r\nContent-Length: 3", "abc"), status: 400, closes: true},
+	{name: "gzip, chunked", wire: wiretest.Post("Transfer-Encoding: gzip, chunked", "0\r\n\r\n"), status: 501, closes: true},
+	{name: "chunked, gzip", wire: wiretest.Post("Transfer-Encoding: chunked, gzip", "0\r\n\r\n"), status: 400, closes: true},
+	{name: "coding of one high octet", wire: wiretest.Post("Transfer-Encoding: \xff", "0\r\n\r\n"), status: 400, closes: true},
+	{name: "length of 2^64+5", wire: wiretest.Post("Content-Length: 18446744073709551621", "hello"), status: 400, closes: true},
+	{name: "length of 2^63", wire: wiretest.Post("Content-Length: 9223372036854775808", ""), status: 400, closes: true},
+	{name: "length of 2^63-1", wire: wiretest.Post("Content-Length: 9223372036854775807", ""), status: 413, closes: true, stream: 400},
+	{name: "signed length", wire: wiretest.Post("Content-Length: +5", "hello"), status: 400, closes: true},
+	{name: "negative length", wire: wiretest.Post("Content-Length: -1", ""), status: 400, closes: true},
+	{name: "space before the colon of Content-Length", wire: wiretest.Post("Content-Length : 4", "abcd"), status: 400, closes: true},
+	{name: "space before the colon of Transfer-Encoding", wire: wiretest.Post("Transfer-Encoding : chunked", "0\r\n\r\n"), status: 400, closes: true},
 	{name: "space before the colon of Host", wire: "GET / HTTP/1.1\r\nHost : a\r\n\r\n", status: 400, closes: true},
 	{name: "space before the colon of any field", wire: get("Foo : bar"), status: 400, closes: true},
 	{name: "space inside a name", wire: get("Content Length: 5"), status: 400, closes: true},
@@ -94,24 +89,24 @@ var requestLineAttacks = []attack{
 
 // chunkAttacks are about RFC 9112 §7.1.
 var chunkAttacks = []attack{
-	{name: "bare LF in an extension", wire: post("Transfer-Encoding: chunked", "5;a\nx\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "bare CR in an extension", wire: post("Transfer-Encoding: chunked", "5;a\rx\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "bare LF behind the size", wire: post("Transfer-Encoding: chunked", "5\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "bare LF behind the data", wire: post("Transfer-Encoding: chunked", "5\r\nhello\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "junk behind the size", wire: post("Transfer-Encoding: chunked", "5 a\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "prefix of the size", wire: post("Transfer-Encoding: chunked", "0x5\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "size of 2^64+5", wire: post("Transfer-Encoding: chunked", "10000000000000005\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "size of 2^60", wire: post("Transfer-Encoding: chunked", "fffffffffffffff\r\nhello"), status: 413, closes: true, stream: 400},
-	{name: "data too long", wire: post("Transfer-Encoding: chunked", "5\r\nhelloX\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "extension without end", wire: post("Transfer-Encoding: chunked", "1;"+strings.Repeat("a", 8<<10)+"\r\nx\r\n0\r\n\r\n"), status: 413, closes: true, stream: 400},
-	{name: "extensions in sum", wire: post("Transfer-Encoding: chunked", strings.Repeat("1;"+strings.Repeat("a", 1000)+"\r\nx\r\n", 40)+"0\r\n\r\n"), status: 413, closes: true, stream: 400},
-	{name: "chunks of 5 MiB in sum", wire: post("Transfer-Encoding: chunked", strings.Repeat("10000\r\n"+strings.Repeat("x", 0x10000)+"\r\n", 80)+"0\r\n\r\n"), status: 413, closes: true, stream: 200},
-	{name: "bad chunk behind an expectation", wire: post("Expect: 100-continue\r\nTransfer-Encoding: chunked", "5\r\nhelloX\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "good extensions", wire: post("Transfer-Encoding: chunked", "5;a=b;c=\"d\"\r\nhello\r\n0\r\n\r\n"), status: 200, calls: 1, sees: `"body_b64":"aGVsbG8="`},
-	{name: "trailers are not fields", wire: post("Transfer-Encoding: chunked", "0\r\nX-Auth-User: root\r\n\r\n"), status: 200, calls: 1},
-	{name: "Content-Length in trailers", wire: post("Transfer-Encoding: chunked", "0\r\nContent-Length: 5\r\n\r\n") + get("A: b"), status: 200, calls: 2},
-	{name: "bare LF in trailers", wire: post("Transfer-Encoding: chunked", "0\r\nA: b\nC: d\r\n\r\n"), status: 400, closes: true, stream: 400},
-	{name: "trailers without end", wire: post("Transfer-Encoding: chunked", "0\r\n"+strings.Repeat("A: b\r\n", 4<<10)+"\r\n"), status: 431, closes: true, stream: 400},
+	{name: "bare LF in an extension", wire: wiretest.Post("Transfer-Encoding: chunked", "5;a\nx\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "bare CR in an extension", wire: wiretest.Post("Transfer-Encoding: chunked", "5;a\rx\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "bare LF behind the size", wire: wiretest.Post("Transfer-Encoding: chunked", "5\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "bare LF behind the data", wire: wiretest.Post("Transfer-Encoding: chunked", "5\r\nhello\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "junk behind the size", wire: wiretest.Post("Transfer-Encoding: chunked", "5 a\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "prefix of the size", wire: wiretest.Post("Transfer-Encoding: chunked", "0x5\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "size of 2^64+5", wire: wiretest.Post("Transfer-Encoding: chunked", "10000000000000005\r\nhello\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "size of 2^60", wire: wiretest.Post("Transfer-Encoding: chunked", "fffffffffffffff\r\nhello"), status: 413, closes: true, stream: 400},
+	{name: "data too long", wire: wiretest.Post("Transfer-Encoding: chunked", "5\r\nhelloX\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "extension without end", wire: wiretest.Post("Transfer-Encoding: chunked", "1;"+strings.Repeat("a", 8<<10)+"\r\nx\r\n0\r\n\r\n"), status: 413, closes: true, stream: 400},
+	{name: "extensions in sum", wire: wiretest.Post("Transfer-Encoding: chunked", strings.Repeat("1;"+strings.Repeat("a", 1000)+"\r\nx\r\n", 40)+"0\r\n\r\n"), status: 413, closes: true, stream: 400},
+	{name: "chunks of 5 MiB in sum", wire: wiretest.Post("Transfer-Encoding: chunked", strings.Repeat("10000\r\n"+strings.Repeat("x", 0x10000)+"\r\n", 80)+"0\r\n\r\n"), status: 413, closes: true, stream: 200},
+	{name: "bad chunk behind an expectation", wire: wiretest.Post("Expect: 100-continue\r\nTransfer-Encoding: chunked", "5\r\nhelloX\r\n0\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "good extensions", wire: wiretest.Post("Transfer-Encoding: chunked", "5;a=b;c=\"d\"\r\nhello\r\n0\r\n\r\n"), status: 200, calls: 1, sees: `"body_b64":"aGVsbG8="`},
+	{name: "trailers are not fields", wire: wiretest.Post("Transfer-Encoding: chunked", "0\r\nX-Auth-User: root\r\n\r\n"), status: 200, calls: 1},
+	{name: "Content-Length in trailers", wire: wiretest.Post("Transfer-Encoding: chunked", "0\r\nContent-Length: 5\r\n\r\n") + get("A: b"), status: 200, calls: 2},
+	{name: "bare LF in trailers", wire: wiretest.Post("Transfer-Encoding: chunked", "0\r\nA: b\nC: d\r\n\r\n"), status: 400, closes: true, stream: 400},
+	{name: "trailers without end", wire: wiretest.Post("Transfer-Encoding: chunked", "0\r\n"+strings.Repeat("A: b\r\n", 4<<10)+"\r\n"), status: 431, closes: true, stream: 400},
 }
 
 // fieldAttacks are about RFC 9110 §5 and RFC 9112 §5.
@@ -126,7 +121,7 @@ var fieldAttacks = []attack{
 	{name: "first line begins with a space", wire: "GET / HTTP/1.1\r\n Host: a\r\n\r\n", status: 400, closes: true},
 	{name: "first line begins with a tab", wire: "GET / HTTP/1.1\r\n\tX: y\r\nHost: a\r\n\r\n", status: 400, closes: true},
 	{name: "folded line", wire: get("A: b\r\n c"), status: 400, closes: true},
-	{name: "folded Transfer-Encoding", wire: post("Transfer-Encoding:\r\n chunked", "0\r\n\r\n"), status: 400, closes: true},
+	{name: "folded Transfer-Encoding", wire: wiretest.Post("Transfer-Encoding:\r\n chunked", "0\r\n\r\n"), status: 400, closes: true},
 	{name: "space in a name", wire: get("Foo Bar: x"), status: 400, closes: true},
 	{name: "bare LF ends a line", wire: "GET / HTTP/1.1\r\nHost: a\nX: y\r\n\r\n", status: 400, closes: true},
 	{name: "bare LF ends every line", wire: "GET / HTTP/1.1\nHost: a\n\n", status: 400, closes: true},
@@ -160,13 +155,13 @@ var connectionAttacks = []attack{
 	{name: "keep-alive, close", wire: get("Connection: keep-alive, close"), status: 200, calls: 1, closes: true},
 	{name: "close in the first of two lines", wire: get("Connection: close\r\nConnection: x"), status: 200, calls: 1, closes: true},
 	{name: "close inside a longer token", wire: get("Connection: close-not"), status: 200, calls: 1},
-	{name: "expectation in capitals", wire: post("Expect: 100-Continue\r\nContent-Length: 2", "hi"), status: 200, calls: 1, sees: `"body_b64":"aGk="`},
-	{name: "unknown expectation", wire: post("Expect: tea\r\nContent-Length: 2", "hi"), status: 417, closes: true},
+	{name: "expectation in capitals", wire: wiretest.Post("Expect: 100-Continue\r\nContent-Length: 2", "hi"), status: 200, calls: 1, sees: `"body_b64":"aGk="`},
+	{name: "unknown expectation", wire: wiretest.Post("Expect: tea\r\nContent-Length: 2", "hi"), status: 417, closes: true},
 	{name: "expectation of HTTP/1.0 is ignored", wire: "POST / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi", status: 200, calls: 1, closes: true},
 	{name: "target too long", wire: "GET /" + strings.Repeat("a", 20<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", status: 414, closes: true},
 	{name: "head too long", wire: get("A: " + strings.Repeat("a", 80<<10)), status: 431, closes: true},
 	{name: "too many fields", wire: get(strings.Repeat("A: b\r\n", 300) + "A: b"), status: 431, closes: true},
-	{name: "body too long", wire: post("Content-Length: 5000000", "hi"), status: 413, closes: true, stream: 400},
+	{name: "body too long", wire: wiretest.Post("Content-Length: 5000000", "hi"), status: 413, closes: true, stream: 400},
 	{name: "multipart and a smuggled request", wire: multipartSmuggle(), status: 200, calls: 1},
 	{name: "more than the prefetched body, unread", wire: unreadSmuggle(fmt.Sprintf("Content-Length: %d", 8192+len(smuggled)), strings.Repeat("x", 8192)+smuggled), status: 200, calls: 1},
 	{name: "a chunked body, unread", wire: unreadSmuggle("Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(smuggled), smuggled)), status: 200, calls: 1},
@@ -176,7 +171,7 @@ var connectionAttacks = []attack{
 func multipartSmuggle() string {
 	form := "--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--X--\r\n"
 	body := form + strings.Repeat("x", 4096) + smuggled
-	return post(fmt.Sprintf("Content-Type: multipart/form-data; boundary=X\r\nContent-Length: %d", len(body)), body)
+	return wiretest.Post(fmt.Sprintf("Content-Type: multipart/form-data; boundary=X\r\nContent-Length: %d", len(body)), body)
 }
 
 // unreadSmuggle is a request whose handler does not read its body.

@@ -1,4 +1,4 @@
-package server_test
+package framing_test
 
 import (
 	"strings"
@@ -52,14 +52,14 @@ func TestServerTiming(t *testing.T) {
 				c.WantEnd()
 			}},
 			{"a body may take its time as long as it brings 240 octets a second", false, func(c *wiretest.Conversation) {
-				c.Send(post("Content-Length: 30000", ""))
+				c.Send(wiretest.Post("Content-Length: 30000", ""))
 				for range 100 {
 					c.Pause(time.Second).Send(strings.Repeat("x", 300))
 				}
 				c.Want(200)
 			}},
 			{"a body that brings less is cut off", false, func(c *wiretest.Conversation) {
-				c.Send(post("Content-Length: 30000", ""))
+				c.Send(wiretest.Post("Content-Length: 30000", ""))
 				for range 18 {
 					c.Pause(500 * time.Millisecond).Send(strings.Repeat("x", 50))
 				}
@@ -67,15 +67,15 @@ func TestServerTiming(t *testing.T) {
 				c.WantEOF()
 			}},
 			{"a body that never comes is cut off", false, func(c *wiretest.Conversation) {
-				c.Send(post("Content-Length: 1", "")).Want(408)
+				c.Send(wiretest.Post("Content-Length: 1", "")).Want(408)
 				c.WantEOF().WantAfter(5*time.Second, 2*time.Second)
 			}},
 			{"a streamed body that never comes is cut off", true, func(c *wiretest.Conversation) {
-				c.Send(post("Content-Length: 1", "")).Want(400)
+				c.Send(wiretest.Post("Content-Length: 1", "")).Want(400)
 				c.WantEOF().WantAfter(5*time.Second, 2*time.Second)
 			}},
 			{"chunks of one octet are no progress", false, func(c *wiretest.Conversation) {
-				c.Send(post("Transfer-Encoding: chunked", ""))
+				c.Send(wiretest.Post("Transfer-Encoding: chunked", ""))
 				for range 11 {
 					c.Pause(500 * time.Millisecond).Send("1\r\nx\r\n")
 				}
@@ -83,17 +83,17 @@ func TestServerTiming(t *testing.T) {
 				c.WantEOF()
 			}},
 			{"100 is sent once, when the handler reads", true, func(c *wiretest.Conversation) {
-				c.Send(post("Expect: 100-continue\r\nContent-Length: 2", ""))
+				c.Send(wiretest.Post("Expect: 100-continue\r\nContent-Length: 2", ""))
 				c.Want(100)
 				c.Send("h").Await().Send("i").Want(200)
 			}},
 			{"100 is sent once, when the server reads for the handler", false, func(c *wiretest.Conversation) {
-				c.Send(post("Expect: 100-continue\r\nContent-Length: 2", ""))
+				c.Send(wiretest.Post("Expect: 100-continue\r\nContent-Length: 2", ""))
 				c.Want(100)
 				c.Send("h").Await().Send("i").Want(200)
 			}},
 			{"a broken body behind 100 is refused, whatever the handler says", false, func(c *wiretest.Conversation) {
-				c.Send(post("Expect: 100-continue\r\nTransfer-Encoding: chunked", ""))
+				c.Send(wiretest.Post("Expect: 100-continue\r\nTransfer-Encoding: chunked", ""))
 				c.Want(100)
 				c.Send("5\r\nhelloX").Want(400)
 				c.WantEOF()
@@ -119,11 +119,11 @@ func TestServerTiming(t *testing.T) {
 				c.WantEOF()
 			}},
 			{"a body that is cut off is answered, for who can still read", false, func(c *wiretest.Conversation) {
-				c.Send(post("Content-Length: 3", "ab")).CloseWrite().Want(400)
+				c.Send(wiretest.Post("Content-Length: 3", "ab")).CloseWrite().Want(400)
 				c.WantEOF()
 			}},
 			{"a refusal arrives although the client goes on sending", false, func(c *wiretest.Conversation) {
-				c.Send(post("Content-Length: 5000000", ""))
+				c.Send(wiretest.Post("Content-Length: 5000000", ""))
 				for range 100 {
 					c.Send(strings.Repeat("x", 1000)).Pause(time.Millisecond)
 				}

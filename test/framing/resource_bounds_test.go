@@ -1,4 +1,4 @@
-package server_test
+package framing_test
 
 import (
 	"fmt"
@@ -23,11 +23,11 @@ func TestServerAllocatesByWhatArrives(t *testing.T) {
 		t.Skip("the race detector makes pools forget")
 	}
 	inputs := map[string]string{
-		"length of 4 MiB, nothing sent":   post("Content-Length: 4194304", ""),
-		"length of 4 MiB, some sent":      post("Content-Length: 4194304", strings.Repeat("x", 10000)),
-		"chunk of 4 MiB, nothing sent":    post("Transfer-Encoding: chunked", "3fffff\r\n"),
-		"chunks of one octet":             post("Transfer-Encoding: chunked", strings.Repeat("1\r\nx\r\n", 10000)+"0\r\n\r\n"),
-		"body of 1 MiB":                   post("Content-Length: 1048576", strings.Repeat("x", 1<<20)),
+		"length of 4 MiB, nothing sent":   wiretest.Post("Content-Length: 4194304", ""),
+		"length of 4 MiB, some sent":      wiretest.Post("Content-Length: 4194304", strings.Repeat("x", 10000)),
+		"chunk of 4 MiB, nothing sent":    wiretest.Post("Transfer-Encoding: chunked", "3fffff\r\n"),
+		"chunks of one octet":             wiretest.Post("Transfer-Encoding: chunked", strings.Repeat("1\r\nx\r\n", 10000)+"0\r\n\r\n"),
+		"body of 1 MiB":                   wiretest.Post("Content-Length: 1048576", strings.Repeat("x", 1<<20)),
 		"250 fields":                      get(strings.Repeat("A: b\r\n", 250) + "C: d"),
 		"one field of 60 KiB":             get("A: " + strings.Repeat("b", 60<<10)),
 		"head that never ends":            "GET / HTTP/1.1\r\n" + strings.Repeat("A: b\r\n", 20000),
@@ -82,7 +82,7 @@ func allocatedBeforeHandler(in string, stream bool) uint64 {
 // multipartForm is a request with a form of n small parts.
 func multipartForm(n int) string {
 	body := strings.Repeat("--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n", n) + "--X--\r\n"
-	return post(fmt.Sprintf("Content-Type: multipart/form-data; boundary=X\r\nContent-Length: %d", len(body)), body)
+	return wiretest.Post(fmt.Sprintf("Content-Type: multipart/form-data; boundary=X\r\nContent-Length: %d", len(body)), body)
 }
 
 // growth makes a request of about n bytes that must be read in a time linear in n.
@@ -107,7 +107,7 @@ func inField(line, unit string) func(int) string {
 func inForm(unit string) func(int) string {
 	return func(n int) string {
 		body := strings.Repeat(unit, n/len(unit))
-		return post(fmt.Sprintf("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d", len(body)), body)
+		return wiretest.Post(fmt.Sprintf("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d", len(body)), body)
 	}
 }
 
@@ -180,13 +180,13 @@ var growths = []growth{
 	{"form of many parts", func(n int) string { return multipartForm(n / 53) }, useForm},
 	{"form of boundaries that are none", func(n int) string {
 		body := strings.Repeat("\r\n--Y", n/5)
-		return post(fmt.Sprintf("Content-Type: multipart/form-data; boundary=X\r\nContent-Length: %d", len(body)), body)
+		return wiretest.Post(fmt.Sprintf("Content-Type: multipart/form-data; boundary=X\r\nContent-Length: %d", len(body)), body)
 	}, useForm},
 	{"long boundary", repeated("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Type: multipart/form-data; boundary=", "X", "\r\n\r\n"), useForm},
 	{"many chunks", inChunks("1\r\nx\r\n"), usePost},
 	{"many chunks with extensions", inChunks("1;a=b\r\nx\r\n"), usePost},
 	{"chunk size of many digits", inChunks("0"), usePost},
-	{"long body", func(n int) string { return post(fmt.Sprintf("Content-Length: %d", n), strings.Repeat("x", n)) }, usePost},
+	{"long body", func(n int) string { return wiretest.Post(fmt.Sprintf("Content-Length: %d", n), strings.Repeat("x", n)) }, usePost},
 	{"many requests", func(n int) string { return strings.Repeat(get("A: b"), n/33) }, useFields},
 	{"line that never ends", repeated("", "G", ""), usePath},
 	{"empty lines", repeated("", "\r\n", ""), usePath},

@@ -1,4 +1,4 @@
-package server_test
+package framing_test
 
 import (
 	"bufio"
@@ -20,9 +20,9 @@ func TestServerOwnsTheFraming(t *testing.T) {
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		const after = "GET /after HTTP/1.1\r\nHost: a\r\n\r\n"
 		form := multipartSmuggle()
-		chunked := post("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\nX: y\r\n\r\n")
-		long := post("Transfer-Encoding: chunked", strings.Repeat("1000\r\n"+strings.Repeat(smuggled, 4096/len(smuggled)+1)[:4096]+"\r\n", 20)+"0\r\n\r\n")
-		fixed := post(fmt.Sprintf("Content-Length: %d", 1000*len(smuggled)), strings.Repeat(smuggled, 1000))
+		chunked := wiretest.Post("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\nX: y\r\n\r\n")
+		long := wiretest.Post("Transfer-Encoding: chunked", strings.Repeat("1000\r\n"+strings.Repeat(smuggled, 4096/len(smuggled)+1)[:4096]+"\r\n", 20)+"0\r\n\r\n")
+		fixed := wiretest.Post(fmt.Sprintf("Content-Length: %d", 1000*len(smuggled)), strings.Repeat(smuggled, 1000))
 		for _, tt := range []struct {
 			name    string
 			wire    string
@@ -118,7 +118,7 @@ func TestServerOwnsTheFramingInHooks(t *testing.T) {
 						s := &gallop.Server{StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) { ctx.Write(ctx.PostBody()) }}
 						set(s)
 						on.Talk(t, s, func(c *wiretest.Conversation) {
-							c.Send(post(lines, smuggled))
+							c.Send(wiretest.Post(lines, smuggled))
 							if hook != "HeaderReceived" {
 								c.Want(100)
 							}
@@ -153,7 +153,7 @@ func TestServerCutsOffLateHandlers(t *testing.T) {
 			}, time.Second, "late")
 			c := wiretest.Start(t, on.Serve(s))
 			c.Patience = time.Minute
-			c.Send(post("Content-Length: 10", "hello")).Want(408)
+			c.Send(wiretest.Post("Content-Length: 10", "hello")).Want(408)
 			c.WantBody("late").WantField("Connection", "close")
 			c.Pause(700 * time.Millisecond) // the server still waits for the client to end
 			select {
@@ -178,10 +178,10 @@ func TestServerRefusedExpectation(t *testing.T) {
 			s.ContinueHandler = func(h *gallop.RequestHeader) bool { return len(h.Peek("X-Refuse")) == 0 }
 			for range 2 {
 				c := wiretest.Start(t, on.Serve(&s.Server))
-				c.Send(post("Expect: 100-continue\r\nX-Refuse: y\r\nContent-Length: 41", smuggled)).Want(417)
+				c.Send(wiretest.Post("Expect: 100-continue\r\nX-Refuse: y\r\nContent-Length: 41", smuggled)).Want(417)
 				c.WantEOF()
 				c = wiretest.Start(t, on.Serve(&s.Server))
-				c.Send(post("Expect: 100-continue\r\nContent-Length: 2", "")).Want(100)
+				c.Send(wiretest.Post("Expect: 100-continue\r\nContent-Length: 2", "")).Want(100)
 				c.Send("hi").Want(200)
 			}
 			if n := s.Calls.Load(); n != 2 {
