@@ -38,8 +38,8 @@ func TestClientForgetsHosts(t *testing.T) {
 			t.Errorf("%d hosts at a time, %d connections", most, conns)
 		}
 		time.Sleep(10 * time.Second)
-		if len(c.plain) != 0 {
-			t.Errorf("left are %d hosts", len(c.plain))
+		if left := len(c.all()); left != 0 {
+			t.Errorf("left are %d hosts", left)
 		}
 	})
 }
