@@ -64,8 +64,8 @@ func LanguageExtended[H Header](header H, offers ...string) string {
 
 // LanguageLookup is like [Language], but with lookup (RFC 4647 §3.4), which falls back to more general tags.
 // LanguageLookup tries the ranges in the order of preference. Each range is shortened until it equals an offered tag,
-// so "de-CH" finds "de". If no range matches a tag, "*" selects the first offer. Without "*", the result is "". A tag
-// that a range refuses under basic filtering (q=0) is never chosen.
+// so "de-CH" finds "de". If the header's ranges match no offer, a "*" in the header selects the first offer. Without a
+// "*", the result is "". A tag that a range refuses under basic filtering (q=0) is never chosen.
 func LanguageLookup[H Header](header H, offers ...string) string {
 	return choose(LanguagesByLookup, view(header), offers)
 }

@@ -16,7 +16,7 @@ type Taker interface {
 	// bucket has too few tokens, Take removes no tokens and returns taken == false. Each call sets the fields Left, RetryAfter
 	// and ResetAfter of every Bucket in the slice. If Take returns an error, Left, RetryAfter and ResetAfter have no meaning.
 	//
-	// If the argument cost is 0, Take only reads the buckets and returns taken == true. If the argument cost is negative, Take
+	// With a cost of 0, Take only reads the buckets and returns taken == true. With a negative cost, Take
 	// adds tokens to each bucket, up to Burst. No two buckets may have the same key.
 	//
 	// Take uses the clock of the Store, so all processes that share the Store use the same time. Rounding never gives a client more
