@@ -224,9 +224,8 @@ func (lb *LBClient) isHealthy(ctx context.Context, req *Request, resp *Response,
 	return lb.HealthCheck(req, resp, err)
 }
 
-// How failures of a client count: the first by lbPenalty, each further one doubles
-// what there is and adds as much again, up to maxLBPenalty; half is forgotten every
-// lbHalfLife, and what is below minLBPenalty at once.
+// A client that fails gets a penalty. Each failure doubles the penalty and adds lbPenalty, up to maxLBPenalty. The
+// penalty is halved every lbHalfLife. A penalty below minLBPenalty is dropped.
 const (
 	lbPenalty    = 4
 	maxLBPenalty = 256
@@ -291,8 +290,7 @@ func (f *lbFailures) left(now time.Time) float64 {
 	return f.penalty * math.Exp2(-float64(now.Sub(f.at))/float64(lbHalfLife))
 }
 
-// choose returns the member that gets the next request, with that request counted, nil
-// if there are none.
+// choose returns the member that gets the next request, and counts that request. Without members, it returns nil.
 func (lb *LBClient) choose() *lbMember {
 	members := lb.all()
 	lb.turn.Lock()
@@ -321,9 +319,8 @@ func weighLBLoads(members []*lbMember) float64 {
 	return lowest
 }
 
-// takeLBTurn returns whose turn it is among those with that load, which without loads is
-// everybody: of one request each gets its share as credit, and who has most credit goes
-// and pays for the whole of it. That mixes them as evenly as can be.
+// takeLBTurn chooses among the members with this load. Each of them gets its share of one request as credit. The member
+// with the most credit is chosen, and pays one request. This mixes the members as evenly as possible.
 func takeLBTurn(members []*lbMember, load float64) (richest *lbMember) {
 	total := 0.0
 	for _, m := range members {

@@ -149,10 +149,10 @@ func tlsServerName(addr string) (string, error) {
 	return host, nil
 }
 
-// tlsSessions remembers TLS sessions to resume (RFC 8446 §2.2), for each configuration by itself. A session that is resumed stands
-// for the certificates of both sides, which are neither sent nor checked again: under another configuration that could be
-// the wrong client's certificate, or a server's that was never checked. The zero value is ready; it may be used
-// concurrently.
+// tlsSessions remembers TLS sessions to resume (RFC 8446 §2.2), separately for each configuration. When a session is
+// resumed, neither side sends its certificate or checks the other one again. Under another configuration, a session
+// could stand for the wrong client certificate, or for a server certificate that was never checked. The zero value is
+// ready to use. The methods may be called concurrently.
 type tlsSessions struct {
 	mu     sync.Mutex
 	caches map[tlsIdentity]tls.ClientSessionCache
@@ -202,9 +202,8 @@ func leavesOf(certificates []tls.Certificate) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// of returns the sessions of a configuration, which may be nil. It returns nil if sessions are not ours to remember: if the
-// configuration has a cache of its own, or if it checks certificates with VerifyPeerCertificate alone, which is not called for a
-// session that is resumed.
+// of returns the sessions of a configuration, which may be nil. It returns nil if the configuration has its own cache.
+// It also returns nil if only VerifyPeerCertificate checks certificates, because resuming a session does not call it.
 func (s *tlsSessions) of(cfg *tls.Config) tls.ClientSessionCache {
 	if cfg != nil && (cfg.ClientSessionCache != nil || cfg.VerifyPeerCertificate != nil && cfg.VerifyConnection == nil) {
 		return nil
