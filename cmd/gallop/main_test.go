@@ -72,9 +72,15 @@ func serve(t *testing.T, args ...string) *process {
 // start starts "gallop serve" with these flags and environment variables and waits until it accepts requests.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
+	return startCommand(t, env, append([]string{os.Args[0], "serve"}, args...)...)
+}
+
+// startCommand does the same with a command that ends in "gallop serve" and its flags.
+func startCommand(t *testing.T, env []string, command ...string) *process {
+	t.Helper()
 	p := &process{t: t, ended: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	p.cmd = exec.CommandContext(ctx, os.Args[0], append([]string{"serve"}, args...)...)
+	p.cmd = exec.CommandContext(ctx, command[0], command[1:]...)
 	p.cmd.Env = append(append(os.Environ(), "GALLOP_TEST_COMMAND=1"), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
