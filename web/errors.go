@@ -58,9 +58,9 @@ type BindError struct {
 	// has too many values.
 	Field string
 
-	// Value is the value that was sent, cut off after 64 bytes. If a JSON value has the wrong type, Value is the JSON type that was
-	// sent, such as "string". If no value was sent, Value is empty. The text of the error does not include Value, so that data from
-	// clients does not end up in logs by accident.
+	// Value is the value that the client sent, cut off after 64 bytes. If a JSON value has the wrong type, Value is the name of the
+	// JSON type, such as "string". If the client sent no value, Value is empty. The text of the error does not include Value, so that
+	// data from clients does not end up in logs by accident.
 	Value string
 
 	// Err is the reason why the value was rejected, for example strconv.ErrRange. Err is never nil.
@@ -124,7 +124,7 @@ func errorWith(status int, cause error) *Error {
 	return &Error{Status: status, Message: gallop.StatusMessage(status), Err: cause}
 }
 
-// With returns a copy of e with another message for the client. The method does not change e, so e may be a package
+// The With method returns a copy of e with another message for the client. The method does not change e, so e may be a package
 // variable.
 func (e *Error) With(message string) *Error {
 	other := *e
@@ -148,8 +148,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // handlers of this package do not call HTTPStatus: they read the Status of an [Error]. See [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and without
-// a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If target has a cause,
+// The Is method makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and
+// without a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If target has a cause,
 // errors.Is must also find that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
@@ -252,9 +252,9 @@ type ErrorHandler func(c *Ctx, err error)
 // the Error. For all other errors, the response is 500 without details. DefaultErrorHandler logs errors with status 500 and above,
 // unless they have already been logged: see [Ctx.MarkErrorLogged].
 //
-// Only an Error determines the status. DefaultErrorHandler does not call the method HTTPStatus() int of other errors. For
-// errors of package rest, for example, HTTPStatus returns the status that another server sent. A handler therefore does
-// not pass another server's 401 or 404 on by accident. To pass a status on, return an Error with that status:
+// Only an Error determines the status. DefaultErrorHandler does not call the method HTTPStatus() int of other errors. For errors of
+// package rest, for example, HTTPStatus returns the status that another server sent. A handler that returns such an error therefore
+// does not send another server's 401 or 404 by accident. To send another server's status, return an [Error] with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

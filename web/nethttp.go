@@ -36,7 +36,7 @@ func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 // FromHTTP returns a Handler that calls h and then returns nil. h can do everything that net/http allows, including streaming,
 // flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
 //
-//   - FromHTTP keeps response headers that were set on the Ctx before h runs.
+//   - Response headers that were set on the Ctx before h runs stay set.
 //   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the request
 //     target exactly as the server received it.
 //   - PathValue returns the parameters of the route, and Pattern is the method, host and path pattern of the route.
