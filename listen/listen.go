@@ -12,9 +12,9 @@ import (
 // TCP configures TCP listeners. With the zero value, Listen behaves like the zero [net.ListenConfig]. Listen may be called
 // concurrently and more than once; do not change the fields while Listen runs.
 type TCP struct {
-	// ReusePort lets several sockets listen on the same address. All sockets of an address must set ReusePort and belong to
-	// the same user. The sockets can be in one process or in several. The system distributes connections among the sockets.
-	// If the system does not support ReusePort, Listen returns an error that wraps errors.ErrUnsupported.
+	// ReusePort lets several sockets listen on the same address. All listeners on an address must set ReusePort and belong
+	// to the same user. The sockets can be in one process or in several. The system distributes connections among the
+	// sockets. If the system does not support ReusePort, Listen returns an error that wraps errors.ErrUnsupported.
 	ReusePort bool
 
 	// DeferAccept makes the system hold back a connection until the client's first bytes arrive, but for at most about

@@ -1,6 +1,6 @@
 package negotiate
 
-// Kind selects the header to negotiate with and the rules of the negotiation.
+// Kind selects the header and the rules of a negotiation.
 type Kind uint8
 
 // These are the kinds of negotiation. Each kind has the rules of one function: MediaTypes, for example, has the rules

@@ -46,9 +46,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// FromHTTP returns a gallop handler that calls h. The request and the ResponseWriter that h gets behave like those of
-// net/http's server. The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom
-// and io.StringWriter. The ResponseWriter works with http.ResponseController, but does not implement http.Pusher.
+// FromHTTP returns a gallop handler that calls h. The request and the ResponseWriter that h gets behave as in net/http's
+// server. The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom and
+// io.StringWriter. The ResponseWriter works with http.ResponseController, but does not implement http.Pusher.
 //
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //

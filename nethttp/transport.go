@@ -58,8 +58,8 @@ type Transport struct {
 	// replaces ProxyConnectHeader. If GetProxyConnectHeader returns an error, the call fails with this error.
 	GetProxyConnectHeader func(ctx context.Context, proxyURL *url.URL, target string) (http.Header, error)
 
-	// OnProxyConnectResponse is called with a proxy's response to a CONNECT, before the status of this response is
-	// checked. The response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
+	// OnProxyConnectResponse is called with a proxy's response to a CONNECT, before the Transport checks the status of the
+	// response. The response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
 	OnProxyConnectResponse func(ctx context.Context, proxyURL *url.URL, connectReq *http.Request, connectRes *http.Response) error
 
 	// DialContext makes connections to servers and proxies. By default, gallop's dialer makes the connections, over

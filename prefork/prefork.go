@@ -54,9 +54,9 @@ type Options struct {
 	// negative, the default applies: the server's LameDuck plus its ShutdownTimeout plus 5 seconds.
 	GracePeriod time.Duration
 
-	// ReusePort gives each child its own listening socket (see listen.TCP) instead of one socket that the parent
-	// opens. With ReusePort, the system spreads connections evenly. The port in Addr must not be 0. Windows
-	// requires ReusePort.
+	// ReusePort gives each child its own listening socket (see listen.TCP) instead of one socket that the parent opens.
+	// With ReusePort, the system distributes connections evenly among the children. The port in Addr must not be 0.
+	// Windows requires ReusePort.
 	ReusePort bool
 
 	// OnReady is called in the parent when all children have been started. OnReady gets the address and the process

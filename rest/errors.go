@@ -21,8 +21,8 @@ var (
 	// that the path does not have. The request is not sent.
 	ErrPath = errors.New("rest: path parameters and values do not match")
 
-	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one. ErrPathForbidden is also
-	// returned for a path parameter with the value "." or "..". A segment ".." could lead outside the API. The
+	// ErrPathForbidden is returned for a path with a segment "..", even if the segment is escaped. ErrPathForbidden is
+	// also returned for a path parameter with the value "." or "..". A segment ".." could lead outside the API. The
 	// request is not sent.
 	ErrPathForbidden = errors.New(`rest: a path must not contain the segment ".."`)
 
@@ -40,8 +40,8 @@ var (
 	// page, for example, sends the same page for every request.
 	ErrPagesRepeat = errors.New("rest: the server returned the same page twice")
 
-	// ErrPagesEmpty is returned after a hundred empty pages in a row, each of which linked to another page. Without
-	// a limit for empty pages, a loop over the elements might never end.
+	// ErrPagesEmpty is returned if a hundred pages in a row are empty, although each page links to another page.
+	// Without a limit for empty pages, a loop over the elements might never end.
 	ErrPagesEmpty = errors.New("rest: a hundred pages in a row are empty")
 
 	errEmptyGzip   = errors.New("rest: a gzip body has too many empty members")
@@ -252,13 +252,13 @@ func (e *APIError) Error() string {
 func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
 // StatusOf returns the HTTP status with which the API refused a request. StatusOf searches the tree of err, in the
-// order of errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError,
-// RedirectError and web.Error have a method HTTPStatus. StatusOf returns 0 if no error in the tree has the method
-// HTTPStatus. StatusOf also returns 0 if no response arrived or the response could not be decoded. If a proxy refused
-// the request, StatusOf does not return the status of the proxy.
+// order of errors.As, for the first error with a method HTTPStatus that returns an int. APIError, RateLimitError,
+// AuthError, RedirectError and web.Error have a method HTTPStatus. StatusOf returns 0 if no error in the tree has the
+// method HTTPStatus. StatusOf also returns 0 if no response arrived or the response could not be decoded. If a proxy
+// refused the request, StatusOf does not return the status of the proxy.
 //
 // If your program is itself a server, decide which of these statuses to pass on to its own clients. For example, a 401
-// from the API means that your program's credentials are wrong. The credentials of your program's client may be right.
+// from the API means that your program's credentials are wrong, not the credentials of its client.
 func StatusOf(err error) int {
 	var one interface {
 		error

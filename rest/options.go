@@ -11,7 +11,7 @@ import (
 	"github.com/gallop-http/gallop/codec"
 )
 
-// Option configures a [Client]. The functions whose names begin with With return Options. New and Clone ignore a nil Option.
+// Option configures a [Client]. Functions such as [WithAuth] return Options. New and Clone ignore a nil Option.
 type Option interface {
 	apply(c *Client) error
 }

@@ -15,9 +15,9 @@ type RateLimit struct {
 	// requests.
 	Ignore bool
 
-	// Wait makes calls wait until the rate limit allows them or their context is done. If the server refuses a
-	// request because of a limit, the client sends the request once more. The client does not repeat a request whose
-	// body can be read only once.
+	// If Wait is set, a call waits until the rate limit allows the call or the context of the call is done. If the
+	// server refuses a request because of a limit, the client sends the request once more. The client does not
+	// repeat a request whose body can be read only once.
 	Wait bool
 
 	// MaxPause is the longest pause after a response with Retry-After, or after the window has no requests left.

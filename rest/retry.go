@@ -18,8 +18,8 @@ type Retry struct {
 	// Max is the maximum number of retries of a request. 0 means no retries.
 	Max int
 
-	// Wait is the time between the first and the second attempt. The time doubles with every further attempt. The
-	// client shortens each time at random, but by at most half. 0 means 200 ms.
+	// Wait is the time between the first and the second attempt. The time doubles with every further attempt. From each
+	// time, the client subtracts a random part of at most half. 0 means 200 ms.
 	Wait time.Duration
 
 	// MaxWait limits the time that the client computes from Wait. If the Retry-After header of a response asks for a

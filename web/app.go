@@ -274,8 +274,8 @@ func (a *App) Routes() []*Route {
 	return slices.Clone(a.routes)
 }
 
-// URL builds a path from the pattern of the route with the given name: see [Route.As]. pairs alternates between the names of path
-// parameters and their values:
+// URL builds a path from the pattern of the route with the given name: see [Route.As]. Pass the path parameters in pairs, each as
+// its name followed by its value:
 //
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //

@@ -113,8 +113,8 @@ func (c *Ctx) Route() *Route { return c.route }
 func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
 
 // SetLocal stores a value under a key until the request ends, and returns c. To read the value, call [Local] or [Ctx.Value]. If the
-// value has a method Close() error, the framework calls Close when the request ends. A [Key] is usually better, because a Key knows
-// the type of its value.
+// value is an io.Closer, the framework calls Close when the request ends. A [Key] is usually better, because a Key knows the type
+// of its value.
 func (c *Ctx) SetLocal(key, value any) *Ctx {
 	c.request.SetUserValue(key, value)
 	return c

@@ -34,8 +34,8 @@ func (c *Ctx) IP() string {
 	return ""
 }
 
-// IPs returns the IP addresses on the path of the request. The client comes first, then the trusted proxies, and last the
-// peer of the connection. Addresses that the client itself put into the headers are not included.
+// IPs returns the IP addresses of the machines that the request came through. The client comes first, then the trusted proxies,
+// and last the peer of the connection. Addresses that the client itself put into the headers are not included.
 func (c *Ctx) IPs() []string {
 	hops := c.from().hops
 	list := make([]string, 0, len(hops))

@@ -32,8 +32,9 @@
 // routes that match exactly the same requests, the second registration panics. A GET route also serves HEAD. The framework responds
 // to an OPTIONS request itself, unless a route matches the request.
 //
-// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. If no handler responds, the error
-// handler gets [ErrNotFound]. If the path has routes for other methods, the error handler gets [ErrMethodNotAllowed].
+// If no route matches, the App's middleware runs, and then the handlers that were added with [App.NotFound]. If no handler
+// responds, the error handler gets [ErrNotFound]. If the path has routes for other methods, the error handler gets
+// [ErrMethodNotAllowed].
 //
 // # Groups
 //

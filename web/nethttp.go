@@ -37,8 +37,8 @@ func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 // flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
 //
 //   - Response headers that were set on the Ctx before h runs stay set.
-//   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the request
-//     target exactly as the server received it.
+//   - The URL has the path that the router compares with patterns, without dot segments and repeated slashes. RequestURI is the
+//     request target exactly as the server received it.
 //   - PathValue returns the parameters of the route, and Pattern is the method, host and path pattern of the route.
 //   - The context of the request has the values of Ctx.SetLocal. If Ctx.SetContext set a context, the request has the values
 //     of that context, too. When that context is done, the request's context is canceled.

@@ -41,8 +41,8 @@ func (r Redirect) To(reference string) error {
 	return nil
 }
 
-// The Route method redirects to the path of a named route. The argument pairs alternates between the names of path parameters and
-// their values. If [App.URL] returns an error, Route returns the same error.
+// The Route method redirects to the path of a named route. Pass the path parameters in pairs, each as its name followed by its
+// value. If [App.URL] returns an error, Route returns the same error.
 func (r Redirect) Route(name string, pairs ...string) error {
 	path, err := r.c.app.URL(name, pairs...)
 	if err != nil {

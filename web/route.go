@@ -56,7 +56,7 @@ func (r *Route) Host() string { return r.host }
 // Pattern returns the path pattern of the route, including the prefixes of its groups.
 func (r *Route) Pattern() string { return r.spelled }
 
-// Name returns the name that As gave the route, or "" if the route has no name.
+// Name returns the name that [Route.As] gave the route, or "" if the route has no name.
 func (r *Route) Name() string { return r.name }
 
 // The As method gives the route a name for [App.URL] and [Redirect.Route], and returns r. Routes with the same path pattern may

@@ -11,9 +11,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler handles a request. If it returns an error, the error handler responds. A Handler that calls Ctx.Next is middleware. A
-// Handler must be safe for concurrent use; each call has a Ctx of its own. FromHTTP, FromMiddleware and FromGallop make Handlers
-// from the handlers of net/http and gallop.
+// Handler handles a request. If a Handler returns an error, the error handler responds. A Handler that calls Ctx.Next is
+// middleware. A Handler must be safe for concurrent use; each call has a Ctx of its own. FromHTTP, FromMiddleware and FromGallop
+// make Handlers from the handlers of net/http and gallop.
 type Handler func(c *Ctx) error
 
 // Handler returns h. The method makes a Handler implement [Middleware].
@@ -91,7 +91,7 @@ func (g *Router) Options(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodOptions, path, handlers...)
 }
 
-// Query registers a route for QUERY, the safe method with a body. See [Router.Add].
+// Query registers a route for QUERY, a safe HTTP method whose requests have a body. See [Router.Add].
 func (g *Router) Query(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodQuery, path, handlers...)
 }

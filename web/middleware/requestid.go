@@ -19,8 +19,8 @@ type RequestID struct {
 	// IgnoreClient makes RequestID ignore the client's ID and give each request a new ID.
 	IgnoreClient bool
 
-	// New returns a new ID. New may be called concurrently. The default is rand.Text, whose results have 130 random
-	// bits.
+	// The function New returns a new ID. New may be called concurrently. The default is rand.Text, whose results have 130
+	// random bits.
 	New func() string
 }
 

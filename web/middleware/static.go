@@ -30,7 +30,7 @@ type Static struct {
 	// Root is the directory to serve. If FS is set, Root is a path in FS.
 	Root string
 
-	// FS is the file system that files are read from, such as an embed.FS. Nil means the operating system's files.
+	// FS is the file system that files are read from, such as an embed.FS. If FS is nil, Static reads the operating system's files.
 	FS fs.FS
 
 	// CacheControl is the Cache-Control header that Static sends with files, such as "public, max-age=31536000, immutable". If

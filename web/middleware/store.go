@@ -18,7 +18,7 @@ import (
 // The following rules apply to all methods of Store and of the small interfaces. Package storetest checks these rules:
 //
 //   - Any number of goroutines may call the methods at the same time, and each call is atomic.
-//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash keys that can be longer.
+//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes. If a key can be longer, use a hash of the key instead.
 //   - A value is any sequence of bytes. The Store copies the values that it gets, and returns copies. nil and an empty slice are
 //     the same value. A key whose value is empty still exists.
 //   - A positive ttl is how long the value lasts. The value does not expire early, so a Store with a coarse clock rounds ttl up. If

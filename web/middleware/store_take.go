@@ -9,7 +9,7 @@ import (
 // Take removes tokens. The Store adds Limit tokens per Window, one token at a time at even intervals (the generic cell rate
 // algorithm).
 //
-// Use the keys of buckets only with Take and Delete. Delete refills the bucket.
+// Pass the key of a bucket only to Take and Delete. Delete refills the bucket.
 type Taker interface {
 	Store
 
