@@ -285,7 +285,7 @@ func firstOf(p []byte) []byte { return p[:min(len(p), sniffed)] }
 // Flush implements http.Flusher.
 func (w *response) Flush() { w.FlushError() }
 
-// FlushError is what http.ResponseController.Flush calls.
+// FlushError implements the method that http.ResponseController.Flush calls.
 func (w *response) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

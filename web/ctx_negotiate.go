@@ -166,9 +166,9 @@ func notAcceptable(offers []string) error {
 }
 
 // AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. If the
-// client accepts none of the App's formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string
-// or a []byte is sent unchanged, and any other value is formatted with fmt.Sprint. As HTML, AutoFormat sends the escaped plain
-// text in a p element. The Content-Type of the chosen format replaces a Content-Type that was set before.
+// client accepts none of the App's formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string or
+// a []byte is sent unchanged, and any other value is formatted with fmt.Sprint. The HTML format is the plain text, escaped, in a p
+// element. The Content-Type of the chosen format replaces a Content-Type that was set before.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
 	c.forgetType()
