@@ -119,8 +119,9 @@ type Transport struct {
 	// HTTP2 configures HTTP/2 connections. This version of the module ignores HTTP2.
 	HTTP2 *http.HTTP2Config
 
-	// ForceAttemptHTTP2 has no effect. An http.Transport with a TLSClientConfig or a dial function uses HTTP/2 only if
-	// ForceAttemptHTTP2 is set. In this Transport, TLSClientConfig and dial functions do not affect which protocols are used.
+	// ForceAttemptHTTP2 has no effect. By default, an http.Transport with a TLSClientConfig or a dial function does not use
+	// HTTP/2, so programs set ForceAttemptHTTP2. In this Transport, TLSClientConfig and dial functions do not affect which
+	// protocols are used.
 	//
 	// Deprecated: use Protocols.
 	ForceAttemptHTTP2 bool
