@@ -9,8 +9,8 @@
 //	func (CBOR) Encode(w io.Writer, v any) error    { return cbor.NewEncoder(w).Encode(v) }
 //	func (CBOR) Decode(data []byte, v any) error    { return cbor.Unmarshal(data, v) }
 //
-// A codec can also implement [StreamDecoder] to save memory with large bodies, and [Appender] to avoid a copy of
-// each encoded body.
+// A codec can also implement two optional interfaces. [StreamDecoder] saves memory with large bodies, and [Appender]
+// avoids a copy of each encoded body.
 package codec
 
 import "io"
@@ -21,13 +21,12 @@ type Codec interface {
 	// can have parameters, such as a charset.
 	ContentType() string
 
-	// Encode writes v to w. If Encode returns an error, the caller must discard everything that Encode has written to
-	// w.
+	// Encode writes v to w. If Encode returns an error, the caller must discard the bytes that Encode has written to w.
 	Encode(w io.Writer, v any) error
 
-	// Decode decodes data and stores the value in the variable that the non-nil pointer v points to. The caller can
-	// reuse the slice data after Decode has returned, so the decoded value must not point into the slice. After an
-	// error, v can be partly set.
+	// Decode decodes data and stores the value in the variable that v points to. The argument v is a non-nil pointer.
+	// The caller can reuse the slice data after Decode has returned, so the decoded value must not point into the
+	// slice. After an error, the variable can be partly set.
 	Decode(data []byte, v any) error
 }
 
@@ -42,8 +41,8 @@ type StreamDecoder interface {
 // Appender is implemented by a Codec that can append the encoding to the caller's slice. Appending avoids a copy.
 type Appender interface {
 	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst is too small for the next n
-	// bytes, AppendEncode calls the function grow, unless grow is nil. After a call of grow, AppendEncode uses the
-	// slice that grow returned and no longer touches the old slice. After an error, AppendEncode returns a slice with
-	// the original contents of dst, possibly in new memory.
+	// bytes, AppendEncode calls the function grow, unless grow is nil. After a call of grow, AppendEncode uses only the
+	// slice that grow returned. After an error, AppendEncode returns a slice with the original contents of dst,
+	// possibly in new memory.
 	AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error)
 }

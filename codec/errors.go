@@ -5,7 +5,7 @@ import "strconv"
 // Error is a decoding error with its position in the input. A [StreamDecoder] returns an Error if
 // it knows the position.
 type Error struct {
-	// Offset is how many bytes had been read when the error was found.
+	// Offset is the number of bytes that had been read when the error was found.
 	Offset int64
 	// Path locates the value in the input, such as "[3].name". Path is empty if the location is unknown.
 	Path string

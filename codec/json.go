@@ -10,9 +10,9 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
-// JSON is the [Codec] for JSON (RFC 8259). The zero value does exactly what encoding/json does: Encode writes the bytes
-// that json.Marshal returns, and Decode stores the value that json.Unmarshal stores. Encode and Decode also return the
-// same errors as json.Marshal and json.Unmarshal.
+// JSON is the [Codec] for JSON (RFC 8259). The zero value has the same results as encoding/json: Encode writes the bytes that
+// json.Marshal returns, and Decode stores the value that json.Unmarshal stores. Encode and Decode also return the same errors as
+// json.Marshal and json.Unmarshal.
 //
 // JSON takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, basic
 // types and times. For all other types, and for input with an error, JSON calls encoding/json. If JSON notices in
@@ -21,12 +21,11 @@ import (
 //
 // Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, JSON stores short strings
 // together in shared blocks of memory. Strings and numbers in variables of type any share blocks, too. A short string that the
-// program keeps also keeps its block of up to 512 bytes in memory. A string or number of type any keeps a block of up to 8 KB in
-// memory.
+// program keeps also keeps its block of up to 512 bytes in memory. A string or number in a variable of type any keeps a block of
+// up to 8 KB in memory.
 //
-// JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time.
-// DecodeFrom keeps more for a long string, and for a value that encoding/json or an UnmarshalJSON method needs in one
-// piece.
+// JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time. The
+// exceptions are long strings, and values that encoding/json or an UnmarshalJSON method needs in one piece.
 type JSON struct {
 	// KeepHTML makes Encode leave <, > and & in strings as they are, like json.Encoder.SetEscapeHTML(false). By
 	// default, Encode escapes <, > and &, so that the text is safe inside HTML.

@@ -1,7 +1,7 @@
 // Package expvarhandler serves the variables of package expvar as JSON.
 //
-// Importing this package imports expvar, which registers /debug/vars with http.DefaultServeMux. A program that also serves
-// http.DefaultServeMux exposes its variables at /debug/vars, too.
+// Importing this package imports expvar, which registers /debug/vars with http.DefaultServeMux. If a program also serves
+// http.DefaultServeMux, clients can read the variables at /debug/vars, too.
 package expvarhandler
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler responds to any path with the variables as a JSON object. The query argument r is a regular expression that selects
-// variables by name. Handler responds with 400 and the reason if the expression does not compile. The expression may have at
-// most 1,024 characters with all repetitions written out.
+// Handler responds to every request with the variables as a JSON object, whatever the path is. The query argument r is a regular
+// expression that selects variables by name. Handler responds with 400 and the reason if the expression does not compile. The
+// expression may have at most 1,024 characters. A repetition counts as if it were written out: a{3} counts as aaa.
 //
 // The response is always valid JSON. A variable whose String method does not return JSON becomes a JSON string. A variable whose
 // String method panics becomes null.

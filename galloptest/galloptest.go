@@ -1,8 +1,8 @@
 // Package galloptest runs handlers in tests. The package connects a real server and a real client in memory, without a
 // network.
 //
-// [Do] gets the response to one request. [Serve] and [Start] run a server until a test ends, for tests that need a client, several
-// requests, or server settings. All functions also work in a testing/synctest bubble.
+// The function [Do] sends one request and returns the response. [Serve] and [Start] run a server until a test ends, for tests that
+// need a client, several requests, or server settings. All functions also work in a testing/synctest bubble.
 //
 // A RequestCtx that a test makes itself has no server and no connection. Without a server, methods such as
 // RequestCtx.StreamResponse, HijackConn and EarlyHints do nothing or fail. With this package, all methods of the
@@ -21,17 +21,17 @@ import (
 // baseURL is the URL that Serve and Start return. Every other host reaches the same server.
 const baseURL = "http://example.com"
 
-// Serve serves h until t ends. Serve returns a client and the base URL http://example.com. With the scheme http, the client
-// reaches the server under any host and port. You may set the client's fields before its first call. See [Start] for what
-// happens when t ends.
+// Serve serves h until t ends. Serve returns a client and the base URL http://example.com. For every http URL, the client connects
+// to this server, regardless of the host and port in the URL. You may set the client's fields before its first call. See [Start]
+// for what happens when t ends.
 func Serve(t testing.TB, h gallop.RequestHandler) (*gallop.Client, string) {
 	t.Helper()
 	return Start(t, &gallop.Server{Handler: h})
 }
 
-// Start runs the server s until t ends. Like [Serve], it returns a client and a base URL. After t and its subtests have
-// ended, Start closes the connections and waits for handlers that still run. If s has neither an ErrorLog nor a Logger,
-// Start sets one that writes to the log of t.
+// Start runs the server s until t ends. Like [Serve], Start returns a client and a base URL. After t and its subtests have ended,
+// Start closes the connections and waits for handlers that still run. If s has neither an ErrorLog nor a Logger, the server logs
+// to the log of t.
 func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 	t.Helper()
 	logger := &testLogger{t: t}
@@ -51,16 +51,15 @@ func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 	return c, baseURL
 }
 
-// Do calls h once with req, and returns the response when it has arrived completely. A request without a host gets the host
-// example.com. Do panics if there is no response, for example because h panics with gallop.ErrAbortHandler. To test the error that
-// a client gets, use [Serve].
+// The function Do calls h once with req, and returns the response when it has arrived completely. A request without a host gets
+// the host example.com. If there is no response, for example because h panics with gallop.ErrAbortHandler, the function panics. To
+// test the error that a client gets, use [Serve].
 //
-// Do returns after h has returned. The exception is a response that switches protocols: a 101, or a 2xx to CONNECT.
-// If the protocol switches, the response's body stream is the connection, an io.ReadWriteCloser that the caller
-// must close.
+// The function waits until h has returned. The exception is a response that switches protocols: a 101, or a 2xx to CONNECT. If the
+// protocol switches, the response's body stream is the connection, an io.ReadWriteCloser that the caller must close.
 //
-// Interim responses are skipped. To see interim responses, such as those of EarlyHints, set OnInterim on the client that [Serve]
-// returns.
+// The function skips interim responses. To see the interim responses of EarlyHints, for example, set OnInterim on the client that
+// [Serve] returns.
 func Do(h gallop.RequestHandler, req *gallop.Request) *gallop.Response {
 	s := &gallop.Server{Handler: h}
 	c, stop := start(s)

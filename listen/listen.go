@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// TCP configures TCP listeners. The zero value listens like the zero net.ListenConfig. Listen may be called
+// TCP configures TCP listeners. With the zero value, Listen behaves like the zero [net.ListenConfig]. Listen may be called
 // concurrently and more than once; do not change the fields while Listen runs.
 type TCP struct {
-	// ReusePort lets several sockets listen on the same address. All sockets of an address must set ReusePort and
-	// belong to the same user. The sockets can be in one process or in several. The system spreads connections over
-	// the sockets. If the system does not support ReusePort, Listen returns an error that wraps errors.ErrUnsupported.
+	// ReusePort lets several sockets listen on the same address. All listeners on an address must set ReusePort and belong
+	// to the same user. The sockets can be in one process or in several. The system distributes connections among the
+	// sockets. If the system does not support ReusePort, Listen returns an error that wraps errors.ErrUnsupported.
 	ReusePort bool
 
 	// DeferAccept makes the system hold back a connection until the client's first bytes arrive, but for at most about
@@ -30,7 +30,7 @@ type TCP struct {
 	// maximum. If Backlog is zero or negative, the system's maximum is used. Backlog has no effect on Windows.
 	Backlog int
 
-	// Control is called with the socket before it is bound to its address, and after the other options are set. If
+	// Control is called with the socket after the other options are set and before the socket is bound to its address. If
 	// Control returns an error, Listen fails. The network argument is "tcp4" or "tcp6". Control may be nil. See
 	// net.ListenConfig.Control.
 	Control func(network, address string, c syscall.RawConn) error

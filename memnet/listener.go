@@ -11,8 +11,8 @@ import (
 // net.ErrClosed.
 var ErrListenerClosed = fmt.Errorf("memnet: the listener is closed: %w", net.ErrClosed)
 
-// Listener is a net.Listener whose connections are dialed with its own methods. Create a Listener with [NewListener]; the
-// zero value is not usable. A Listener's methods may be called concurrently.
+// Listener is a net.Listener in memory. To connect to a Listener, call one of its Dial methods. Create a Listener with
+// [NewListener]; the zero value is not usable. A Listener's methods may be called concurrently.
 //
 // There is no backlog. A dial waits until Accept takes the connection, so a successful dial means that the server has
 // accepted the connection.
@@ -45,9 +45,9 @@ func (ln *Listener) Dial() (net.Conn, error) {
 	return ln.dial(context.Background(), Addr{})
 }
 
-// DialContext waits for Accept and returns the client's end of the connection. If ctx is done first, it returns the error of
-// ctx. After DialContext has returned, ctx has no effect on the connection. DialContext ignores the arguments network and
-// addr. You can assign the method to the field DialContext of a gallop.Client or an http.Transport.
+// DialContext waits for Accept and returns the client's end of the connection. If ctx is done first, DialContext returns the
+// error of ctx. After DialContext has returned, ctx has no effect on the connection. DialContext ignores the arguments
+// network and addr. You can assign the method to the field DialContext of a gallop.Client or an http.Transport.
 func (ln *Listener) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return ln.dial(ctx, Addr{})
 }

@@ -1,6 +1,6 @@
-// Package memnet provides network connections in memory. A [Listener] accepts connections that its own methods dial,
-// and [Pipe] returns both ends of a connection. Use the package to test and benchmark servers and clients without ports
-// and system calls:
+// Package memnet provides network connections in memory. A [Listener] accepts the connections that you dial with its methods,
+// and [Pipe] returns both ends of a connection. Use the package to test and benchmark servers and clients without ports and
+// system calls:
 //
 //	ln := memnet.NewListener()
 //	defer ln.Close()
@@ -11,8 +11,8 @@
 // direction can be closed separately, and all methods may be called concurrently. Buffers grow on demand, so a connection that
 // carries little data uses little memory.
 //
-// The package works with testing/synctest. A goroutine that waits in Read, Write, Accept or Dial is durably blocked. If
-// the listener or pipe was created inside a bubble, deadlines follow the bubble's clock.
+// The package works with testing/synctest. While a goroutine waits in Read, Write, Accept or Dial, testing/synctest considers
+// the goroutine durably blocked. If the listener or pipe was created inside a bubble, deadlines follow the bubble's clock.
 package memnet
 
 import (
@@ -34,16 +34,16 @@ func (Addr) Network() string { return "memory" }
 // String returns "memory".
 func (Addr) String() string { return "memory" }
 
-// Pipe returns the two ends of a connection. Bytes that are written to one end are read from the other. Both ends
-// behave in the same way. The result names client and server only make code easier to read.
+// Pipe returns the two ends of a connection. Bytes that are written to one end can be read from the other end. Both ends
+// behave in the same way. The names client and server only make code easier to read.
 func Pipe() (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	return &p.client, &p.server
 }
 
-// PipeSize returns the two ends of a connection that buffers size bytes in each direction. Use PipeSize instead of
-// [Pipe] if a program writes more than BufferSize bytes before the other end reads. If size is 0 or negative, BufferSize
-// is used.
+// PipeSize returns the two ends of a connection that buffers size bytes in each direction. Use PipeSize instead of [Pipe] if a
+// program writes more than [BufferSize] bytes before the other end reads. If size is 0 or negative, PipeSize uses
+// [BufferSize].
 func PipeSize(size int) (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	p.toClient.bytes.bound, p.toServer.bytes.bound = size, size
@@ -82,9 +82,9 @@ type Conn struct {
 	local, remote net.Addr
 }
 
-// Stale reports whether an idle connection can no longer be reused. A connection is stale if bytes have arrived or
-// one of its ends has been closed. The method does not block. A client calls Stale before it sends another request;
-// see gallop.StaleConn.
+// Stale reports whether an idle connection is unusable for another request. A connection is stale if bytes have arrived or one
+// of its ends has been closed. The method does not block. A client calls Stale before it sends another request; see
+// gallop.StaleConn.
 func (c *Conn) Stale() bool { return c.in.stale() }
 
 // LocalAddr returns the address of this end. The address is [Addr] unless [Listener.SetLocalAddr] or
@@ -94,7 +94,7 @@ func (c *Conn) LocalAddr() net.Addr { return c.local }
 // RemoteAddr returns the address of the other end.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
-// CloseWrite closes the sending direction, like the method of *net.TCPConn. The peer reads all earlier bytes and then gets
+// CloseWrite closes the sending direction, like CloseWrite of a *net.TCPConn. The peer reads all earlier bytes and then gets
 // io.EOF. The other direction stays open. A later Write fails with io.ErrClosedPipe.
 func (c *Conn) CloseWrite() error { return c.out.closeWrite(io.ErrClosedPipe) }
 

@@ -1,9 +1,10 @@
 package negotiate
 
-// Kind selects the header to negotiate with and the rules of the negotiation.
+// Kind selects the header and the rules of a negotiation.
 type Kind uint8
 
-// These are the kinds of negotiation. For each kind, there is a function with the same rules, such as [MediaType].
+// These are the kinds of negotiation. Each kind has the rules of one function: MediaTypes, for example, has the rules
+// of [MediaType].
 const (
 	MediaTypes        Kind = iota // Accept, by the rules of MediaType
 	Charsets                      // Accept-Charset, by the rules of Charset

@@ -3,15 +3,16 @@ package negotiate
 import "slices"
 
 // Offers holds the parsed offers of a server, so that requests do not parse the offers again. Create Offers when you
-// register a route. The zero value offers nothing. Offers are immutable, so they may be copied and used concurrently.
+// register a route. The zero value contains no offers. Offers never change, so you may copy them and use them
+// concurrently.
 type Offers struct {
 	kind    Kind
 	spelled []string
 	parsed  []offer
 }
 
-// NewOffers parses offers of a kind, listed in the order of the server's preference. [MediaType] and the other
-// functions of the package describe the syntax of offers.
+// NewOffers parses offers of the given kind. List the offers in the order of the server's preference. [MediaType] and
+// the other functions of the package describe the syntax of offers.
 func NewOffers(kind Kind, offers ...string) Offers {
 	o := Offers{kind, slices.Clone(offers), make([]offer, len(offers))}
 	for i, spelled := range offers {
@@ -20,7 +21,8 @@ func NewOffers(kind Kind, offers ...string) Offers {
 	return o
 }
 
-// Choose returns the offer that the header prefers by the rules of the kind, or "" if no offer is acceptable.
+// Choose returns the offer that the header prefers, or "" if no offer is acceptable. The kind of the Offers
+// determines the rules.
 func (o Offers) Choose(header string) (winner string) {
 	var best verdict
 	for start := 0; start < len(o.parsed); start += groupSize {

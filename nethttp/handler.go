@@ -46,14 +46,14 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// FromHTTP returns a gallop handler that calls h. The request and the ResponseWriter that h gets behave like those of
-// net/http's server. The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom
-// and io.StringWriter. The ResponseWriter works with http.ResponseController, but does not implement http.Pusher.
+// FromHTTP returns a gallop handler that calls h. The request and the ResponseWriter that h gets behave as in net/http's
+// server. The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom and
+// io.StringWriter. The ResponseWriter works with http.ResponseController, but does not implement http.Pusher.
 //
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //
-// As in net/http, h owns the request and the ResponseWriter and may keep both. Gallop never changes the request, its
-// header, its URL or the strings in them. After h has returned, reads of the request body fail, writes to the
+// As in net/http, h owns the request and the ResponseWriter and may keep both. Gallop never changes the request,
+// including its header, its URL and its strings. After h has returned, reads of the request body fail, writes to the
 // ResponseWriter are dropped, and the request's context is canceled.
 //
 // h can read the request body while it writes the response, without calling EnableFullDuplex. If
@@ -71,8 +71,8 @@ import (
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //
-// The context is done when h returns or when the server notices that the client has disconnected. The context is
-// also done at a deadline set by gallop.TimeoutHandler. Shutting the server down does not cancel the context,
+// The context is done when h returns or when the server notices that the client has disconnected. The context is also
+// done when a deadline that gallop.TimeoutHandler set has passed. Shutting the server down does not cancel the context,
 // because h can still finish.
 //
 // If h does not call WriteHeader, the response has the status that ctx.Response had before h was called.

@@ -285,7 +285,7 @@ func firstOf(p []byte) []byte { return p[:min(len(p), sniffed)] }
 // Flush implements http.Flusher.
 func (w *response) Flush() { w.FlushError() }
 
-// FlushError is what http.ResponseController.Flush calls.
+// FlushError implements the method that http.ResponseController.Flush calls.
 func (w *response) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -310,12 +310,12 @@ func (w *response) switches() bool {
 		(w.status == http.StatusSwitchingProtocols || w.ctx.IsConnect() && w.status/100 == 2)
 }
 
-// SetReadDeadline is what http.ResponseController.SetReadDeadline calls.
+// SetReadDeadline implements the method that http.ResponseController.SetReadDeadline calls.
 func (w *response) SetReadDeadline(t time.Time) error {
 	return w.setDeadline((*gallop.RequestCtx).SetReadDeadline, t)
 }
 
-// SetWriteDeadline is what http.ResponseController.SetWriteDeadline calls.
+// SetWriteDeadline implements the method that http.ResponseController.SetWriteDeadline calls.
 func (w *response) SetWriteDeadline(t time.Time) error {
 	return w.setDeadline((*gallop.RequestCtx).SetWriteDeadline, t)
 }
@@ -329,9 +329,8 @@ func (w *response) setDeadline(set func(*gallop.RequestCtx, time.Time) error, t 
 	return orNotSupported(set(w.ctx, t))
 }
 
-// CloseNotify implements http.CloseNotifier, which programs from before there were contexts take for
-// granted, and gin's Context.Stream still does. The channel gets a value when the context of the request
-// ends, which is when the client has gone away or the handler has returned.
+// CloseNotify implements http.CloseNotifier, which old programs and gin's Context.Stream use. The channel gets a value
+// when the client has disconnected or the handler has returned.
 func (w *response) CloseNotify() <-chan bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -343,9 +342,9 @@ func (w *response) CloseNotify() <-chan bool {
 	return w.gone
 }
 
-// EnableFullDuplex is what http.ResponseController.EnableFullDuplex calls. The body can be
-// read while the response is written without it, too; with it, the server does not read
-// ahead to learn whether the connection can go on.
+// EnableFullDuplex implements the method that http.ResponseController.EnableFullDuplex calls. A handler can read the body
+// while it writes the response without calling EnableFullDuplex. After the call, the server does not read ahead in the
+// body to decide whether to keep the connection open.
 func (w *response) EnableFullDuplex() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -445,8 +444,7 @@ func (w *response) finish() {
 
 var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// ReadFrom implements io.ReaderFrom. A file goes out without a copy if its length
-// was announced.
+// ReadFrom implements io.ReaderFrom. If the response has a Content-Length, the server can send a file with sendfile.
 func (w *response) ReadFrom(r io.Reader) (n int64, err error) {
 	buf := copyBuffers.Get().(*[32 << 10]byte)
 	defer copyBuffers.Put(buf)

@@ -72,7 +72,7 @@ func ListenAndServeTLS(addr, certFile, keyFile string, h http.Handler) error {
 	return ServeTLS(ln, h, certFile, keyFile)
 }
 
-// Serve serves h on the connections that ln accepts. When ln fails, Serve closes ln and returns.
+// Serve accepts connections from ln and serves them with h. When ln fails, Serve closes ln and returns.
 func Serve(ln net.Listener, h http.Handler) error { return NewServer(h).Serve(ln) }
 
 // ServeTLS serves h over TLS. certFile and keyFile are PEM files with the certificate and its key. See [Serve].

@@ -20,9 +20,9 @@ import (
 // ToHTTP returns an http.Handler that calls h. The returned handler runs on net/http's server and on any other server
 // that takes an http.Handler, including HTTP/2 servers.
 //
-// The request body is a stream. If a RequestCtx method needs the whole body, it reads at most 64 MiB. If the response
-// body is a stream, each piece is flushed to the client. ToHTTP passes on the trailers of requests and responses. The
-// RequestCtx is done when the request's context is done.
+// The request body is a stream. A RequestCtx method that needs the whole body reads at most 64 MiB. If the response body is a
+// stream, each piece is flushed to the client. ToHTTP passes on the trailers of requests and responses. The RequestCtx is done
+// when the request's context is done.
 //
 // If h calls Hijack, the HijackHandler gets the connection and runs on a separate goroutine. If the server does not
 // support hijacking, the client gets a 501. StreamResponse works, and each Flush sends data to the client if the server

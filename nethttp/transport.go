@@ -15,8 +15,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// NewTransport returns a new Transport that takes its proxies from the environment, see http.ProxyFromEnvironment. Each
-// Transport has its own connections, so a program should make and share a single Transport.
+// NewTransport returns a new Transport that takes its proxies from the environment: see http.ProxyFromEnvironment. Each
+// Transport has its own connections, so a program should create one Transport and share it.
 func NewTransport() *Transport {
 	return &Transport{Proxy: http.ProxyFromEnvironment}
 }
@@ -34,18 +34,17 @@ func NewTransport() *Transport {
 //	transport_errors.go    errors of the types that net/http returns
 //	transport_trace.go     httptrace
 
-// Transport is an http.RoundTripper on top of gallop's HostClient. Set a Transport as the field Transport of an
-// http.Client, which handles redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used
-// concurrently, and its fields must not be changed after the first call. A Transport speaks HTTP/1.1. See the field
-// Protocols.
+// Transport is an http.RoundTripper on top of gallop's HostClient. Set a Transport as the field Transport of an http.Client,
+// which handles redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently. Do
+// not change its fields after the first call. A Transport speaks HTTP/1.1. See the field Protocols.
 //
 // A field with the same name as a field of http.Transport has the same meaning, unless its comment says otherwise. Read
 // each response body to its end or close it.
 //
-// An error of RoundTrip names the phase of the call and the address of the server. An http.Client adds the method and
-// the URL. Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
-// *tls.CertificateVerificationError. If a response body is cut off, reading it returns io.ErrUnexpectedEOF, without
-// wrapping this error.
+// An error of RoundTrip names the phase of the call and the address of the server. An http.Client adds the method and the URL.
+// Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
+// *tls.CertificateVerificationError. If a response body is cut off, Read returns io.ErrUnexpectedEOF itself, so a comparison
+// with == works.
 type Transport struct {
 	// Proxy returns the URL of the proxy for a request, or nil to connect directly. The URL's scheme must be http,
 	// https, socks5 or socks5h. If Proxy is nil, no proxy is used.
@@ -59,18 +58,17 @@ type Transport struct {
 	// replaces ProxyConnectHeader. If GetProxyConnectHeader returns an error, the call fails with this error.
 	GetProxyConnectHeader func(ctx context.Context, proxyURL *url.URL, target string) (http.Header, error)
 
-	// OnProxyConnectResponse is called with a proxy's response to a CONNECT, before the status of this response is
-	// checked. The response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
+	// OnProxyConnectResponse is called with a proxy's response to a CONNECT, before the Transport checks the status of the
+	// response. The response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
 	OnProxyConnectResponse func(ctx context.Context, proxyURL *url.URL, connectReq *http.Request, connectRes *http.Response) error
 
 	// DialContext makes connections to servers and proxies. By default, gallop's dialer makes the connections, over
 	// IPv4 and IPv6.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTLSContext makes TLS connections for https requests without a proxy. For https requests without a proxy,
-	// DialTLSContext replaces DialContext, TLSClientConfig and TLSHandshakeTimeout. If DialTLSContext returns a
-	// *tls.Conn, the Transport completes the handshake. If the connection has any other type, DialTLSContext must
-	// complete the handshake itself.
+	// DialTLSContext makes TLS connections for https requests that use no proxy. For such requests, DialTLSContext replaces
+	// DialContext, TLSClientConfig and TLSHandshakeTimeout. If DialTLSContext returns a *tls.Conn, the Transport completes the
+	// handshake. If the connection has any other type, DialTLSContext must complete the handshake itself.
 	DialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLSClientConfig configures TLS. nil means the default configuration. Do not change the configuration after the
@@ -80,13 +78,12 @@ type Transport struct {
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ResponseHeaderTimeout limits the time from the last byte of the request until the response header has arrived.
-	// If the server takes longer, the call fails with an error whose Timeout method returns true. Zero means no
-	// limit.
+	// ResponseHeaderTimeout limits the time between the last byte of the request and the end of the response header. If the
+	// server takes longer, the call fails with an error whose Timeout method returns true. Zero means no limit.
 	ResponseHeaderTimeout time.Duration
 
-	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for a 100 response before it sends its
-	// body. The default is one second. If the value is negative, the body is sent without waiting.
+	// ExpectContinueTimeout is how long the Transport waits for a 100 response before it sends the body of a request with
+	// "Expect: 100-continue". The default is one second. If the value is negative, the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
 	// DisableKeepAlives makes the Transport use each connection for only one request.
@@ -100,8 +97,8 @@ type Transport struct {
 	// calls wait for a connection.
 	MaxConnsPerHost int
 
-	// MaxIdleConns limits the number of idle connections to all hosts together. Zero means no limit. If the limit is exceeded,
-	// idle connections to the least recently used hosts are closed.
+	// MaxIdleConns limits the number of idle connections to all hosts together. Zero means no limit. Beyond the limit, the
+	// Transport closes idle connections to the hosts that were used least recently.
 	MaxIdleConns int
 
 	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. A negative value means
@@ -114,24 +111,23 @@ type Transport struct {
 	// MaxResponseHeaderBytes limits the size of a response's status line and header in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
-	// Protocols is the set of protocols to use. nil means the module's default set. This version of the module supports
-	// only HTTP/1, so the default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. For a
-	// set that this version does not support, RoundTrip returns an error that wraps gallop.ErrProtocols and
-	// errors.ErrUnsupported.
+	// Protocols is the set of protocols to use. nil means the module's default set. This version of the module supports only
+	// HTTP/1, so the default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. If this version
+	// does not support the set, RoundTrip returns an error that wraps gallop.ErrProtocols and errors.ErrUnsupported.
 	Protocols *http.Protocols
 
 	// HTTP2 configures HTTP/2 connections. This version of the module ignores HTTP2.
 	HTTP2 *http.HTTP2Config
 
-	// ForceAttemptHTTP2 has no effect. Programs set ForceAttemptHTTP2 on an http.Transport to keep HTTP/2 enabled
-	// when they set TLSClientConfig or a dial function. In this Transport, TLSClientConfig and dial functions do
-	// not affect which protocols are used.
+	// ForceAttemptHTTP2 has no effect. By default, an http.Transport with a TLSClientConfig or a dial function does not use
+	// HTTP/2, so programs set ForceAttemptHTTP2. In this Transport, TLSClientConfig and dial functions do not affect which
+	// protocols are used.
 	//
 	// Deprecated: use Protocols.
 	ForceAttemptHTTP2 bool
 
-	// ConfigureHost is called with the HostClient for a host before the first call to this host. The function can
-	// change settings that Transport has no field for. ConfigureHost may be nil.
+	// ConfigureHost is called with the HostClient for a host before the first request to this host. The function can change
+	// settings that Transport has no field for. ConfigureHost may be nil.
 	ConfigureHost func(*gallop.HostClient)
 
 	schemes atomic.Pointer[map[string]http.RoundTripper] // by RegisterProtocol

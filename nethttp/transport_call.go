@@ -28,8 +28,8 @@ type call struct {
 	response *gallop.Response // nil when the call is over
 }
 
-// RoundTrip implements http.RoundTripper. RoundTrip sends r and returns the response as soon as the response header
-// has arrived.
+// RoundTrip sends r and returns the response as soon as the response header has arrived. RoundTrip implements
+// http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL != nil && r.Header != nil {
 		if resp, err, ok := t.byScheme(r); ok {

@@ -214,7 +214,7 @@ func (b *upgradedBody) Close() error {
 	return err
 }
 
-// CloseWrite tells the server that no more bytes follow, if the connection supports that.
+// If the connection supports half-close, CloseWrite tells the server that no more bytes follow.
 func (b *upgradedBody) CloseWrite() error {
 	if c, ok := b.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()

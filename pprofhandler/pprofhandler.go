@@ -29,24 +29,24 @@ import (
 // usualPrefix is where net/http/pprof has its profiles.
 const usualPrefix = "/debug/pprof/"
 
-// Handler returns a handler for the paths below prefix. An empty prefix means "/debug/pprof/", where tools expect the profiles. Any
-// other prefix must begin with a slash, or Handler panics. If the prefix does not end in a slash, one is added. The returned
-// handler may be called concurrently.
+// Handler returns a handler for the paths below prefix. An empty prefix means "/debug/pprof/", the path at which tools expect the
+// profiles. Any other prefix must begin with a slash, or Handler panics. If the prefix does not end in a slash, one is added. The
+// returned handler may be called concurrently.
 //
 // With the default prefix, the handler serves these paths:
 //
 //   - /debug/pprof/ is a page with links to the profiles. /debug/pprof redirects to it.
-//   - /debug/pprof/NAME is the profile that runtime/pprof has under this name, such as heap or goroutine. The argument
-//     debug=1 requests text. For heap, gc=1 runs a garbage collection first. With seconds=N, most profiles show what
+//   - /debug/pprof/NAME is the profile that runtime/pprof has under this name, such as heap or goroutine. The argument debug=1
+//     requests text. For the heap profile, gc=1 runs a garbage collection first. With seconds=N, most profiles show what
 //     changed within N seconds.
 //   - /debug/pprof/profile is a CPU profile of 30 seconds, or of seconds=N.
 //   - /debug/pprof/trace is an execution trace of one second, or of seconds=N. For a trace, N can be a fraction.
 //   - /debug/pprof/symbol returns the function names for the program counters in the query or the body.
 //   - /debug/pprof/cmdline is the command line. NUL bytes separate its arguments.
 //
-// Any other path gets 404. If the client disconnects, the handler stops the client's profile early. A request for a
-// period of more than a day gets 400. While a CPU profile runs, a request for another CPU profile gets 500. While a
-// trace runs, a request for another trace gets 500.
+// Any other path gets 404. If the client disconnects, the handler stops the client's profile early. If seconds is more than a day,
+// the request gets 400. While a CPU profile runs, a request for another CPU profile gets 500. While a trace runs, a request for
+// another trace gets 500.
 //
 // Profiles reveal a program's internals and cost CPU time, so do not serve them to the public.
 func Handler(prefix string) gallop.RequestHandler {

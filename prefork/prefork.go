@@ -1,5 +1,5 @@
 // Package prefork serves one address with several processes that share no memory. A parent process starts child
-// processes, which serve requests. If a child exits, the parent starts another one.
+// processes, which serve requests. If a child exits, the parent starts another child.
 //
 // Most Go programs do not need prefork, because a gallop.Server uses all processors. Use prefork if the program must
 // keep serving when a process crashes. Prefork also helps if a very large heap makes garbage collection too slow.
@@ -25,7 +25,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Options says where and how [Run] serves. Every field except Addr may be left at its zero value.
+// Options holds the settings of [Run]. Only the field Addr is required.
 type Options struct {
 	// Addr is the TCP address to serve, a host and a port as in net.Listen. With port 0, the system chooses a free
 	// port. Run passes the chosen port to OnReady.
@@ -46,17 +46,17 @@ type Options struct {
 	Processes int
 
 	// Restarts is the maximum number of children that are replaced within one minute. If more children exit within one
-	// minute, Run stops the remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is
-	// negative, no child is replaced.
+	// minute, Run stops the remaining children and returns an error that wraps ErrTooManyRestarts. Zero means
+	// Processes. If Restarts is negative, no child is replaced.
 	Restarts int
 
 	// GracePeriod is how long children may take to shut down before they are killed. If GracePeriod is zero or
-	// negative, it is 5 seconds longer than the sum of the server's LameDuck and ShutdownTimeout.
+	// negative, the default applies: the server's LameDuck plus its ShutdownTimeout plus 5 seconds.
 	GracePeriod time.Duration
 
-	// ReusePort gives each child its own listening socket (see listen.TCP) instead of one socket that the parent
-	// opens. With ReusePort, the system spreads connections evenly. The port in Addr must not be 0. Windows
-	// requires ReusePort.
+	// ReusePort gives each child its own listening socket (see listen.TCP) instead of one socket that the parent opens.
+	// With ReusePort, the system distributes connections evenly among the children. The port in Addr must not be 0.
+	// Windows requires ReusePort.
 	ReusePort bool
 
 	// OnReady is called in the parent when all children have been started. OnReady gets the address and the process
@@ -66,8 +66,8 @@ type Options struct {
 	OnReady func(addr net.Addr, pids []int)
 }
 
-// ErrTooManyRestarts is returned by [Run] in the parent if more children have exited than Options.Restarts allows. The
-// error that Run returns wraps ErrTooManyRestarts and says how the last child exited.
+// ErrTooManyRestarts means that more children have exited than [Options.Restarts] allows. In the parent, [Run] returns
+// an error that wraps ErrTooManyRestarts and says how the last child exited.
 var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 
 // childVariable is the environment variable that makes a process a child.
@@ -80,9 +80,10 @@ func IsChild() bool { return isChild() }
 
 var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1" })
 
-// Run serves with several processes until ctx is done. The process that calls Run first becomes the parent. For each
-// child, the parent starts the same program with the same arguments. Each child must call Run with the same options.
-// IsChild tells a program whether it is a child. Do one-time work, such as a database migration, in the parent only.
+// Run serves requests with several processes until ctx is done. The process that calls Run first becomes the parent.
+// For each child, the parent starts the same program with the same arguments. Each child must call Run with the same
+// options. IsChild tells a program whether it is a child. Do one-time work, such as a database migration, in the parent
+// only.
 //
 // Run returns in the parent and in the children:
 //

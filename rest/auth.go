@@ -25,9 +25,9 @@ type Auth interface {
 	// is not sent and the call returns an AuthError. Do not use r after Authorize has returned.
 	//
 	// If the server responds with 401, the client calls Authorize a second time for the same request. If the second
-	// call of Authorize changes a header, the client sends the request again. A request whose body can be read only
-	// once is not sent again. If the Auth has no better credentials, Authorize should return nil without setting a
-	// header.
+	// call of Authorize changes a header, the client sends the request again. The client does not repeat a request
+	// whose body can be read only once. If the Auth has no better credentials, Authorize should return nil without
+	// setting a header.
 	Authorize(ctx context.Context, r *AuthRequest) error
 }
 
@@ -73,7 +73,7 @@ func (a fixedAuth) Authorize(_ context.Context, r *AuthRequest) error {
 	return nil
 }
 
-// AuthRequest is a request that an [Auth] adds credentials to.
+// AuthRequest is a request to which an [Auth] adds credentials.
 type AuthRequest struct {
 	x         *exchange
 	headers   fields    // the headers that SetHeader set
@@ -171,8 +171,8 @@ const tokenSlack = 10 * time.Second
 
 // Tokens returns an [Auth] that calls the source function to get a token. The Auth calls the source function again
 // shortly before the token expires, or when the server responds with 401. If the function returns an error, the old
-// token stays in use until it expires. Only one goroutine at a time calls the function. The ctx argument is the
-// context of a call that needs the token.
+// token stays in use until it expires. Only one goroutine at a time calls the function. The ctx argument is the context
+// of the call that needs the token.
 func Tokens(source func(ctx context.Context) (Token, error)) Auth {
 	return &tokens{source: source, lock: make(chan struct{}, 1)}
 }

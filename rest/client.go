@@ -15,8 +15,8 @@
 //
 // A [Client] talks to one API. Paths are relative to the client's base URL. Values of path parameters are escaped.
 // [Get], [Post] and similar functions make one call each and decode the response into a type that you choose. For more
-// control, use a [Request]. [Client.NewRequest] and [Client.Request] create a Request. [Client.Do] sends the Request
-// and decodes the response. [Client.Open] sends the Request and returns the response before its body is read.
+// control, create a [Request] with [Client.NewRequest] or [Client.Request]. [Client.Do] sends the Request and decodes
+// the response. [Client.Open] sends the Request and returns the response before its body is read.
 //
 // # Errors
 //
@@ -29,8 +29,8 @@
 // # What a client does by itself
 //
 //   - Rate limits: the client remembers the limits that the server announces and does not exceed them. See [RateLimit].
-//   - Retries: after a network error or a 408, 502, 503 or 504, the client repeats the request if that is safe. See
-//     [Retry].
+//   - Retries: after a network error or a response with status 408, 502, 503 or 504, the client repeats the request if
+//     repeating it is safe. See [Retry].
 //   - Redirects: the client follows up to 10 redirects. Credentials are not sent to another origin. See
 //     [WithRedirects].
 //   - Credentials: an [Auth] adds credentials to requests, and [Tokens] renews access tokens. See [WithAuth].
@@ -113,7 +113,7 @@ const (
 	defaultRedirects = 10
 )
 
-// New returns a client for the API at baseURL. baseURL must be http or https, without credentials, query or
+// New returns a client for the API at baseURL. The baseURL is an http or https URL without credentials, query or
 // fragment. The paths of requests are relative to baseURL, whether or not baseURL ends with a slash. New returns an
 // error if baseURL or an option is unusable.
 func New(baseURL string, options ...Option) (*Client, error) {
@@ -173,16 +173,16 @@ func (c *Client) link() {
 	c.send = c.rateLimited(send)
 }
 
-// Do sends the request and stores the body of the response in v:
+// The Do method sends the request and stores the body of the response in v:
 //
 //   - If v is nil, the body is ignored.
-//   - If v is an io.Writer, the body is copied to it as it arrives.
+//   - If v is an io.Writer, the client copies the body to v while the body arrives.
 //   - Any other v must be a pointer, and the client's Codec decodes the body into the value. If the body is empty
 //     or contains only white space, the value is not changed.
 //
-// If the status is not 2xx, Do returns an APIError, RateLimitError, AuthError or RedirectError. If no complete response
-// arrives, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError. If a response
-// arrived, the returned Response is non-nil, even if there is an error.
+// If the status is not 2xx, the error is an [APIError], [RateLimitError], [AuthError] or [RedirectError]. If no
+// complete response arrives, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError. If
+// a response arrived, the returned Response is non-nil, even if there is an error.
 func (c *Client) Do(r *Request, v any) (*Response, error) {
 	resp, err := c.Open(r)
 	if err != nil {
@@ -192,7 +192,7 @@ func (c *Client) Do(r *Request, v any) (*Response, error) {
 }
 
 // Open sends the request and returns the response as soon as its header has arrived. The caller must close the Body.
-// Open returns the same errors as Do. If Open returns an error, there is no Body to close.
+// Open returns the same errors as [Client.Do]. If Open returns an error, there is no Body to close.
 func (c *Client) Open(r *Request) (*Response, error) {
 	if r.client != c {
 		return nil, errNoClient

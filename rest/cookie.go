@@ -11,8 +11,8 @@ type Cookie struct {
 	// Name and Value are the cookie's name and value as the server sent them.
 	Name  string
 	Value string
-	// Path limits the cookie to requests for this path and for paths below it. Empty means the directory of the request
-	// path.
+	// Path limits the cookie to requests for this path and for the paths below this path. Empty means the directory of
+	// the request path.
 	Path string
 	// Domain makes the cookie valid for this domain and its subdomains. Empty means the host of the request only.
 	Domain string
@@ -20,7 +20,7 @@ type Cookie struct {
 	// MaxAge is how many seconds a client keeps the cookie. MaxAge takes precedence over Expires. A negative value
 	// deletes the cookie. If MaxAge and Expires are both zero, the client keeps the cookie until its session ends.
 	MaxAge int
-	// Expires is when a client drops the cookie, unless MaxAge is set.
+	// Expires is the time when a client drops the cookie. If MaxAge is set, Expires has no effect.
 	Expires time.Time
 
 	// Secure restricts the cookie to https.

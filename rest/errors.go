@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Errors that the functions and methods of this package return. Compare them with errors.Is.
+// Errors that the functions and methods of this package return. Use errors.Is to check for these errors.
 var (
 	// ErrURL is returned for a URL that the client cannot use. The request is not sent.
 	ErrURL = errors.New("rest: unusable URL")
@@ -21,8 +21,8 @@ var (
 	// that the path does not have. The request is not sent.
 	ErrPath = errors.New("rest: path parameters and values do not match")
 
-	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one. ErrPathForbidden is also
-	// returned for a path parameter with the value "." or "..". A segment ".." could lead outside the API. The
+	// ErrPathForbidden is returned for a path with a segment "..", even if the segment is escaped. ErrPathForbidden is
+	// also returned for a path parameter with the value "." or "..". A segment ".." could lead outside the API. The
 	// request is not sent.
 	ErrPathForbidden = errors.New(`rest: a path must not contain the segment ".."`)
 
@@ -36,12 +36,12 @@ var (
 	// ErrBodyTooLarge wraps gallop.ErrBodyTooLarge.
 	ErrBodyTooLarge = fmt.Errorf("rest: response body exceeds the limit of WithMaxBody: %w", gallop.ErrBodyTooLarge)
 
-	// ErrPagesRepeat is returned if the server sends the same page again. A server does so if it ignores the
-	// parameter that selects the page.
+	// ErrPagesRepeat is returned if the server sends the same page again. A server that ignores the parameter for the
+	// page, for example, sends the same page for every request.
 	ErrPagesRepeat = errors.New("rest: the server returned the same page twice")
 
-	// ErrPagesEmpty is returned after a hundred empty pages in a row, each of which linked to another page. Without
-	// a limit for empty pages, a loop over the elements might never end.
+	// ErrPagesEmpty is returned if a hundred pages in a row are empty, although each page links to another page.
+	// Without a limit for empty pages, a loop over the elements might never end.
 	ErrPagesEmpty = errors.New("rest: a hundred pages in a row are empty")
 
 	errEmptyGzip   = errors.New("rest: a gzip body has too many empty members")
@@ -53,8 +53,8 @@ var (
 	errPageForeign = errors.New("rest: the next page is on another origin")
 )
 
-// RequestError is returned if no complete response arrived. RequestError wraps the cause. If the context was done,
-// the cause is the context's error.
+// RequestError reports that no complete response arrived. RequestError wraps the cause. If the context was done, the
+// cause is the context's error.
 type RequestError struct {
 	// Method is the method of the request.
 	Method string
@@ -102,7 +102,7 @@ func (e *unsentError) Error() string {
 // Unwrap returns the cause.
 func (e *unsentError) Unwrap() error { return e.err }
 
-// EncodeError is returned if the body of a request cannot be encoded or read. The request is not sent.
+// EncodeError reports that the body of a request cannot be encoded or read. The client does not send the request.
 type EncodeError struct {
 	// Err is the cause, such as an error of the codec.
 	Err error
@@ -114,7 +114,7 @@ func (e *EncodeError) Error() string { return "rest: cannot send the request bod
 // Unwrap returns Err.
 func (e *EncodeError) Unwrap() error { return e.Err }
 
-// DecodeError is returned if the body of a response cannot be decoded into the destination, or exceeds [WithMaxBody].
+// DecodeError reports that the body of a response cannot be decoded, or exceeds the limit of [WithMaxBody].
 type DecodeError struct {
 	// Method is the method of the request.
 	Method string
@@ -129,7 +129,7 @@ type DecodeError struct {
 	// if a proxy responded with an HTML page.
 	ContentType string
 
-	// Offset is how many bytes of the body had been read when the error was found.
+	// Offset is the number of bytes of the body that had been read when the error was found.
 	Offset int64
 
 	// Path is the path to the value that could not be decoded, such as "items[3].name". Path is empty if unknown.
@@ -171,11 +171,11 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // HTTPStatus returns 0, because the error is in the response's body and not in its status.
 func (e *DecodeError) HTTPStatus() int { return 0 }
 
-// APIError is returned for a response whose status is not 2xx.
+// APIError reports a response whose status is not 2xx.
 //
-// If the body is JSON in a common error format, the fields from Message to Errors are filled in from the body. The
-// supported formats are problem details (RFC 9457) and JSON objects with common members, such as "message", "code"
-// and "errors". Fields that the body does not set are empty.
+// If the body is JSON in a common error format, the client fills in the fields from Message to Errors. The supported
+// formats are problem details (RFC 9457) and JSON objects with common members, such as "message", "code" and "errors".
+// Fields that the body does not set are empty.
 type APIError struct {
 	// Method is the method of the request.
 	Method string
@@ -186,10 +186,10 @@ type APIError struct {
 	// StatusCode is the status of the response, such as 404.
 	StatusCode int
 
-	// Message says what went wrong. For problem details (RFC 9457), Message is the title.
+	// Message says what went wrong. For problem details (RFC 9457), Message is the member "title".
 	Message string
 
-	// Detail explains this occurrence of the problem. For problem details, Detail is the member detail.
+	// Detail explains this occurrence of the problem. For problem details, Detail is the member "detail".
 	Detail string
 
 	// Type is a URI that identifies the type of the problem.
@@ -207,7 +207,7 @@ type APIError struct {
 	// Body is the body of the response, cut off after 1 MiB.
 	Body []byte
 
-	// Response is the response, for its headers. The client has read the body of the Response.
+	// Response is the response with its headers. The client has already read the body of the Response.
 	Response *Response
 }
 
@@ -252,13 +252,13 @@ func (e *APIError) Error() string {
 func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
 // StatusOf returns the HTTP status with which the API refused a request. StatusOf searches the tree of err, in the
-// order of errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError,
-// RedirectError and web.Error have a method HTTPStatus. StatusOf returns 0 if no error in the tree has the method
-// HTTPStatus. StatusOf also returns 0 if no response arrived or the response could not be decoded. If a proxy refused
-// the request, the proxy's status is not returned.
+// order of errors.As, for the first error with a method HTTPStatus that returns an int. APIError, RateLimitError,
+// AuthError, RedirectError and web.Error have a method HTTPStatus. StatusOf returns 0 if no error in the tree has the
+// method HTTPStatus. StatusOf also returns 0 if no response arrived or the response could not be decoded. If a proxy
+// refused the request, StatusOf does not return the status of the proxy.
 //
-// A server that passes the status on to its own clients should choose which statuses make sense for them. For example,
-// a 401 from an upstream service means that the server's own credentials are wrong, not the client's.
+// If your program is itself a server, decide which of these statuses to pass on to its own clients. For example, a 401
+// from the API means that your program's credentials are wrong, not the credentials of its client.
 func StatusOf(err error) int {
 	var one interface {
 		error
@@ -340,8 +340,8 @@ func (i ErrorItem) String() string {
 	return strings.Join(said, " ")
 }
 
-// RateLimitError is returned if one of the server's rate limits was reached. If the request was sent, the error wraps
-// the server's response, an APIError.
+// RateLimitError reports that the client has reached one of the server's rate limits. If the request was sent, the
+// error wraps the server's response, an APIError.
 type RateLimitError struct {
 	// Rate describes the limit. Rate is the zero value if nothing is known about the limit.
 	Rate Rate
@@ -350,8 +350,8 @@ type RateLimitError struct {
 	// long to wait.
 	RetryAfter time.Duration
 
-	// Sent is true if this request was sent and the server refused it. Sent is false if the client did not send the
-	// request, because it expected a refusal after an earlier response.
+	// Sent is true if the client sent this request and the server refused it. Sent is false if the client expected a
+	// refusal after an earlier response, and therefore did not send the request.
 	Sent bool
 
 	api   *APIError
@@ -387,8 +387,8 @@ func (e *RateLimitError) HTTPStatus() int {
 	return http.StatusTooManyRequests
 }
 
-// Unwrap returns the APIError if the request was sent. If the client stopped waiting early, Unwrap also returns the
-// reason.
+// Unwrap returns the APIError if the request was sent. If the client waited for the rate limit but stopped early,
+// Unwrap also returns the reason.
 func (e *RateLimitError) Unwrap() (errs []error) {
 	if e.api != nil {
 		errs = append(errs, e.api)
@@ -399,7 +399,7 @@ func (e *RateLimitError) Unwrap() (errs []error) {
 	return errs
 }
 
-// AuthError is returned for a response with status 401, and if an [Auth] returned an error.
+// AuthError reports a response with status 401, or an error that an [Auth] returned.
 type AuthError struct {
 	// Challenge is the WWW-Authenticate header of the response (RFC 9110 §11.6.1).
 	Challenge string
@@ -427,7 +427,7 @@ func (e *AuthError) HTTPStatus() int {
 	return 0
 }
 
-// RedirectError is returned for a redirect that the client does not follow.
+// RedirectError reports a redirect that the client does not follow.
 type RedirectError struct {
 	// Method is the method of the request.
 	Method string
@@ -444,7 +444,7 @@ type RedirectError struct {
 	// Reason says why the client does not follow the redirect.
 	Reason string
 
-	// Response is the response, for its headers. The client has discarded the body of the Response.
+	// Response is the response with its headers. The client has discarded the body of the Response.
 	Response *Response
 }
 

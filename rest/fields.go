@@ -136,11 +136,12 @@ func (f *fields) loopOnes(yield func(string, string) bool) {
 }
 
 // Headers returns an iterator over the headers that were set. The iterator yields each name once, with all values of
-// the name. The names are in the order in which they were first added. If a header was added in several spellings,
-// the iterator yields the first spelling. Headers that the client adds when it sends the request are not included.
+// the name. The order of the names is the order in which they were first added. If a header was added in several
+// spellings, the iterator yields the first spelling. The iterator does not yield headers that the client adds when it
+// sends the request.
 //
-// The body of the loop may call any setter of the request. Changes that the body of a loop makes are visible only in
-// later loops. A loop that changes nothing allocates nothing.
+// The body of the loop may call any setter of the request. A change that the body of a loop makes is visible only in
+// later loops. A loop without changes allocates no memory.
 //
 // The strings remain valid forever. The slice of values stays valid until the first change to the request after the
 // loop. Do not modify the slice. The other iterators of a Request follow the same rules.

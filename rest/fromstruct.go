@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// SetQueryFrom sets query parameters from the fields of a struct that have the tag "query". v is the struct or a
-// pointer to it; a nil pointer sets nothing. If a field has no tag "query", its tag "url" is used.
+// SetQueryFrom sets query parameters from the fields of a struct that have the tag "query". The argument v is the struct or a
+// pointer to the struct. A nil pointer sets nothing. If a field has no tag "query", its tag "url" is used.
 //
 //	type ListOptions struct {
 //		State  string    `query:"state,omitempty"`
@@ -33,8 +33,8 @@ import (
 //
 // The tag layout sets the format of times. See time.Time.Format.
 //
-// The Binder of package web reads the same tags and options, so a client and a server can share the type. Options that only the
-// Binder has, such as required, are ignored.
+// The Binder of package web reads the same tags and options, so a client and a server can share the type. SetQueryFrom ignores
+// options that only the Binder has, such as required.
 func (r *Request) SetQueryFrom(v any) *Request {
 	return r.from(v, []string{"query", "url"}, r.SetQuery, r.AddQuery)
 }

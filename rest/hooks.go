@@ -10,8 +10,8 @@ import (
 // of the call, including the timeout. f may change the request. If f returns an error, nothing is sent, and Do or
 // Open returns this error.
 //
-// To give the call another context, for example one with a span, f can pass SetContext a context derived from ctx.
-// After the call, the request's original context is restored.
+// To change the context of the call, for example to add a trace span, derive a context from ctx and pass it to
+// [Request.SetContext]. After the call, the client restores the request's original context.
 //
 // Each call of Do or Open runs every request hook once, in the order of the options. Retries and redirects do not
 // run the hooks again. Hooks must be safe for concurrent use.
@@ -38,7 +38,7 @@ func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	})
 }
 
-// Target returns the method and the path as they were set. Parameters in the path are not replaced with their values.
+// Target returns the method and the path exactly as they were set, so parameters in the path do not have their values.
 func (r *Request) Target() (method, path string) { return r.method, r.path }
 
 // Header returns the first value of a header that was set on the request, or "" if the header is not set.
@@ -51,8 +51,8 @@ func (r *Request) Header(name string) string {
 // context of the call, which has the call's timeout.
 func (r *Request) Context() context.Context { return r.ctx }
 
-// Body returns the body that was passed to NewRequest or SetBody, before it is encoded. After SetBodyReader, Body
-// returns the io.Reader. If the request has no body, Body returns nil. Form returns the fields of a form.
+// Body returns the unencoded body that was passed to NewRequest or SetBody. After SetBodyReader, Body returns the
+// io.Reader. If the request has no body, Body returns nil. Form returns the fields of a form.
 func (r *Request) Body() any {
 	if body, ok := r.body.(sized); ok {
 		return body.Reader
@@ -60,8 +60,8 @@ func (r *Request) Body() any {
 	return r.body
 }
 
-// SetTimeout limits how long the call may take, overriding [WithTimeout]. 0 restores the client's timeout. A
-// negative d means no limit other than the context's deadline.
+// SetTimeout limits how long the call may take, overriding [WithTimeout]. If d is 0, the client's timeout applies
+// again. If d is negative, only the deadline of the context limits the call.
 func (r *Request) SetTimeout(d time.Duration) *Request {
 	r.timeout = d
 	return r

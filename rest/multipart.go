@@ -20,10 +20,10 @@ type file struct {
 	src                    io.Reader
 }
 
-// AddFile adds a file to the form, which is then sent as multipart/form-data (RFC 7578). src is read while the request
-// is sent, so the whole file is never in memory. src is not closed. If every src is an io.ReaderAt and an io.Seeker,
-// like an os.File, retries and redirects can send the request again. The extension of the file name determines the
-// media type. To set another media type, use AddFileAs.
+// AddFile adds a file to the form. A form with files is sent as multipart/form-data (RFC 7578). The client reads src
+// while it sends the request, so the file need not fit into memory. The client does not close src. If every src is an
+// io.ReaderAt and an io.Seeker, like an os.File, retries and redirects can send the request again. The extension of
+// the file name determines the media type. To set another media type, use AddFileAs.
 func (r *Request) AddFile(field, name string, src io.Reader) *Request {
 	return r.AddFileAs(field, name, mime.TypeByExtension(path.Ext(name)), src)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gallop-http/gallop/codec"
 )
 
-// Option configures a [Client]. The functions whose names begin with With return Options. New and Clone ignore a nil Option.
+// Option configures a [Client]. Functions such as [WithAuth] return Options. New and Clone ignore a nil Option.
 type Option interface {
 	apply(c *Client) error
 }
@@ -35,8 +35,8 @@ func WithClient(g *gallop.Client) Option {
 }
 
 // WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If rt caches responses, it
-// should add the header X-From-Cache to cached responses. The client then ignores the outdated rate limits of cached
-// responses.
+// should add the header X-From-Cache to cached responses. The client ignores the rate limits in responses with X-From-Cache,
+// because these rate limits are outdated.
 func WithTransport(rt http.RoundTripper) Option {
 	return option(func(c *Client) error {
 		if rt == nil {
@@ -59,8 +59,8 @@ func WithHeader(name, value string) Option {
 	})
 }
 
-// WithQuery adds a query parameter to all requests to the origin of the base URL. If a request has the parameter in its
-// path or from SetQuery, the request's value is sent instead.
+// WithQuery adds a query parameter to all requests to the origin of the base URL. If the path of a request or SetQuery sets
+// the parameter, the request's value is sent instead.
 func WithQuery(name, value string) Option {
 	return option(func(c *Client) error {
 		c.query.add(name, value, sameName)
@@ -98,8 +98,8 @@ func WithUserAgent(agent string) Option {
 	})
 }
 
-// WithTimeout limits how long a call may take, including waits, retries, redirects and reading the body. The
-// default, 0, means no limit other than the context's deadline.
+// WithTimeout limits how long a call may take, including waits, retries, redirects and reading the body. The default is 0:
+// only the deadline of the context limits the call.
 func WithTimeout(d time.Duration) Option {
 	return option(func(c *Client) error {
 		if d < 0 {
@@ -165,13 +165,13 @@ func WithRateLimit(policy RateLimit) Option {
 	})
 }
 
-// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size
-// bytes. WithCache does not store a response larger than a quarter of size. Clients do not share a cache. A response
-// to a request with one credential is never used for a request with another credential. Response.FromCache says
-// whether a response came from the cache.
+// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size bytes.
+// WithCache stores only responses of at most a quarter of size. Clients do not share a cache. A response to a request with
+// one credential is never used for a request with another credential. Response.FromCache says whether a response came from
+// the cache.
 //
-// The client obeys the Cache-Control header of a request. A request with only-if-cached is never sent to the server: if
-// the cache has no suitable response, the call returns an APIError with status 504.
+// The client obeys the Cache-Control header of a request. The client never sends a request with only-if-cached to the
+// server. If the cache has no suitable response, the call returns an [APIError] with status 504.
 func WithCache(size int64) Option {
 	return option(func(c *Client) error {
 		if size <= 0 {
@@ -182,9 +182,9 @@ func WithCache(size int64) Option {
 	})
 }
 
-// WithAuth adds credentials to requests to the given origins only, such as https://host or https://host:port. Without
-// origins, WithAuth applies to the origin of the base URL. If several WithAuth options apply to one origin, the last
-// one wins. If a request sets an Authorization header itself, this header is sent.
+// WithAuth adds credentials to requests to the given origins, such as https://host or https://host:port. Without origins,
+// WithAuth adds credentials to requests to the origin of the base URL. If several WithAuth options apply to one origin, the
+// last one wins. If a request sets an Authorization header itself, this header is sent.
 func WithAuth(source Auth, origins ...string) Option {
 	return option(func(c *Client) error {
 		if source == nil {

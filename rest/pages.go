@@ -12,18 +12,18 @@ import (
 // maxEmptyPages is how many pages in a row may be without an element.
 const maxEmptyPages = 100
 
-// PagesByLink returns an iterator over the elements of all pages of a list. The first page is at the given path. Each
-// page's Link header (RFC 8288) holds the URL of the next page, with the relation "next". The next page must have the
-// same origin as the list, because the request's headers are not meant for other servers. See [Client.NewRequest] for
-// path.
+// PagesByLink returns an iterator over the elements of all pages of a list. The first page is at the given path. The
+// Link header of each page (RFC 8288) holds the URL of the next page, as the link with the relation "next". The next
+// page must have the same origin as the list, because the request's headers are not meant for other servers. See
+// [Client.NewRequest] for path.
 //
 // The iterator fetches each page only when the loop reaches it. The method is GET unless an option calls
 // [Request.SetTarget]. If an error occurs, the iterator yields a zero element with the error and stops. If a page
 // repeats an earlier page, for example because the server ignores a parameter, the error is ErrPagesRepeat. After a
 // hundred empty pages in a row, the error is [ErrPagesEmpty].
 //
-// [EachPage] and [IntoResponse] give access to the responses. Each new loop over the iterator applies the options again
-// and starts with the first page.
+// [EachPage] and [IntoResponse] give access to the responses. Each loop over the iterator applies the options and
+// starts with the first page.
 func PagesByLink[T any](ctx context.Context, c *Client, path string, options ...RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		r, err := c.NewRequest(ctx, "GET", path, nil, options...)

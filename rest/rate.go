@@ -10,10 +10,11 @@ import (
 
 // Rate is a rate limit, as the server describes it in the headers of a response.
 type Rate struct {
-	// Limit is how many requests are allowed per window. Limit is 0 if unknown.
+	// Limit is the number of requests that the server allows per window. Limit is 0 if unknown.
 	Limit int
 
-	// Remaining is how many requests are left in this window. The number is meaningful only if Known returns true.
+	// Remaining is the number of requests that are left in this window. The number is meaningful only if Known returns
+	// true.
 	Remaining int
 
 	// Reset is when the next window begins. Reset is zero if unknown.

@@ -9,18 +9,19 @@ import (
 )
 
 // RateLimit sets how a client handles the server's rate limits. By default, the client remembers the limits. If the
-// client expects the server to refuse a request, it returns a RateLimitError without sending the request.
+// client expects a refusal, it returns a [RateLimitError] without sending the request.
 type RateLimit struct {
-	// Ignore makes the client ignore rate limits: it neither remembers limits nor holds back requests.
+	// Ignore makes the client ignore rate limits: the client does not remember limits and does not hold back
+	// requests.
 	Ignore bool
 
-	// Wait makes calls wait until the rate limit allows them or their context is done. If the server refuses a
-	// request because of a limit, the client sends the request once more. Bodies that can be read only once are not
-	// sent again.
+	// If Wait is set, a call waits until the rate limit allows the call or the context of the call is done. If the
+	// server refuses a request because of a limit, the client sends the request once more. The client does not
+	// repeat a request whose body can be read only once.
 	Wait bool
 
-	// MaxPause caps how long the client pauses after a response with Retry-After or when no requests are left in
-	// the window. During the pause, new requests fail without being sent, or wait if Wait is set. 0 means no limit.
+	// MaxPause is the longest pause after a response with Retry-After, or after the window has no requests left.
+	// During the pause, new requests fail without being sent, or wait if Wait is set. 0 means no limit.
 	MaxPause time.Duration
 }
 
@@ -33,7 +34,7 @@ const (
 	rateIgnore
 )
 
-// WaitForRate returns a context for calls that wait until the rate limit allows them. See RateLimit.Wait.
+// WaitForRate returns a context that makes calls wait until the rate limit allows them. See [RateLimit.Wait].
 func WaitForRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateWait)
 }

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request is a request that you build with its setters. Client.NewRequest and Client.Request make a Request. A Request
-// can be sent more than once, unless its body can be read only once. Setters return the request. If a setter gets an
-// invalid argument, Do returns an error that describes the first invalid argument. Only one goroutine at a time may use
-// a Request. Do not copy a Request. Use Clone instead.
+// Request is a request that you build with its setters. [Client.NewRequest] and [Client.Request] make a Request. You can send
+// a Request several times, unless its body can be read only once. Setters return the request. If a setter gets an invalid
+// argument, [Client.Do] returns an error that describes the first invalid argument. Only one goroutine at a time may use a
+// Request. Do not copy a Request. Use Clone instead.
 type Request struct {
 	_       noCopy
 	client  *Client
@@ -47,8 +47,8 @@ type noCopy struct{}
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// RequestOption changes a request before it is sent. Calls such as Get take RequestOptions. A RequestOption can call every
-// setter of [Request]:
+// RequestOption changes a request before it is sent. Functions such as [Get] take RequestOptions. A RequestOption can call
+// every setter of [Request]:
 //
 //	rest.Get[Gopher](ctx, c, "gophers", func(r *rest.Request) { r.SetTimeout(time.Second).SetCookie("lang", "en") })
 //
@@ -75,8 +75,9 @@ func SetPathValue(name, value string) RequestOption {
 	return func(r *Request) { r.SetPathValue(name, value) }
 }
 
-// IntoResponse returns an option that stores the response of the call in *to, for its headers, links, cookies and rate limit.
-// *to is nil if there was no response. If a function makes several calls, *to is the response of the last call.
+// IntoResponse returns an option that stores the response of the call in *to. Use IntoResponse to read the headers, links,
+// cookies or rate limit. If there was no response, *to is nil. If a function makes several calls, *to is the response of the
+// last call.
 func IntoResponse(to **Response) RequestOption {
 	return func(r *Request) {
 		if r.into = to; to != nil {
@@ -85,8 +86,8 @@ func IntoResponse(to **Response) RequestOption {
 	}
 }
 
-// EachPage returns an option that calls f with the response of each page, before the loop gets the page's elements.
-// When f runs, the body of the response has already been read. The option works with PagesByLink, PagesByNumber and
+// EachPage returns an option that calls f with the response of each page, before the loop gets the elements of the page. When
+// f runs, the client has already read the body of the response. The option works with PagesByLink, PagesByNumber and
 // PagesByCursor. All other functions ignore the option.
 func EachPage(f func(resp *Response)) RequestOption {
 	return func(r *Request) { r.page = f }
@@ -148,9 +149,9 @@ func (r *Request) check() error {
 // context.Background, unless SetContext sets another one.
 func (c *Client) Request() *Request { return &Request{client: c, ctx: context.Background()} }
 
-// Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy.
-// The original and the copy have the same body. If the body can be read only once, you can send only the original or
-// the copy. Do not call Clone while r is being sent.
+// Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy. The
+// original and the copy share the body. If the body can be read only once, you can send the original or the copy, but not
+// both. Do not call Clone while r is being sent.
 func (r *Request) Clone() *Request {
 	return &Request{
 		client: r.client, ctx: r.ctx, method: r.method, path: r.path,
@@ -160,7 +161,7 @@ func (r *Request) Clone() *Request {
 	}
 }
 
-// SetContext sets the context that cancels the call. The default is context.Background.
+// SetContext sets the context of the call. If the context is done, the call ends. The default is context.Background.
 func (r *Request) SetContext(ctx context.Context) *Request {
 	r.ctx = ctx
 	return r
@@ -236,7 +237,7 @@ func (r *Request) SetPathValue(name, value string) *Request {
 	return r
 }
 
-// SetCookie sets a cookie, replacing any value it had.
+// SetCookie sets a cookie, replacing any earlier value of the cookie.
 func (r *Request) SetCookie(name, value string) *Request {
 	if err := checkCookie(name, value); err != nil {
 		r.fail(err)
@@ -274,8 +275,8 @@ func (r *Request) SetBody(body any) *Request {
 	return r
 }
 
-// SetBodyReader sets a body of size bytes that is read from src. A negative size means unknown. The Content-Type is
-// application/octet-stream unless SetHeader sets another one.
+// SetBodyReader sets a body that the client reads from src. The size argument is the length of the body in bytes, or negative
+// if the length is unknown. The Content-Type is application/octet-stream unless SetHeader sets another one.
 func (r *Request) SetBodyReader(src io.Reader, size int64) *Request {
 	if src == nil {
 		r.fail(&EncodeError{Err: errors.New("a body without a reader")})

@@ -22,7 +22,7 @@ type Response struct {
 	// estimated age in seconds.
 	FromCache bool
 
-	// Body is the body of the response. Callers of Open must read and close the Body. After any other call, the Body is
+	// Body is the body of the response. After [Client.Open], read and close the Body. After any other call, the Body is
 	// empty.
 	Body io.ReadCloser
 
@@ -45,9 +45,9 @@ func (r *Response) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.each(foldName, yield) }
 }
 
-// Time parses the first value of a header as a time. The header can hold an HTTP date (RFC 9110 §5.6.7) or an RFC
-// 3339 time. The header can also hold a time such as 2006-01-02 15:04:05 with UTC or an offset. ok is false if the
-// header is missing or is not a time.
+// The Time method parses the first value of a header as a time. The header can hold an HTTP date (RFC 9110 §5.6.7) or
+// an RFC 3339 time. The header can also hold a time such as 2006-01-02 15:04:05 with UTC or an offset. ok is false if
+// the header is missing or is not a time.
 func (r *Response) Time(name string) (at time.Time, ok bool) {
 	value := strings.TrimSpace(r.Header(name))
 	if at, err := http.ParseTime(value); err == nil {
@@ -65,7 +65,7 @@ func (r *Response) Time(name string) (at time.Time, ok bool) {
 func (r *Response) URL() string { return r.url.String() }
 
 // Link returns the URL of the link with the relation rel in the Link headers (RFC 8288), such as "next". The method
-// returns "" if there is no such link. Links with an anchor to another resource are ignored.
+// returns "" if there is no such link. Link ignores links whose anchor parameter names another resource.
 func (r *Response) Link(rel string) string {
 	for _, line := range r.headers.lines("Link") {
 		for link := range linksIn(line) {

@@ -12,27 +12,27 @@ import (
 )
 
 // Retry sets which requests a client repeats. By default, the client repeats a request after a network error or a
-// response with status 408, 502, 503 or 504. The client repeats only requests that are safe to repeat: see
-// Attempt.ReplaySafe. The client never repeats a request if the body can be read only once or the context is done.
+// response with status 408, 502, 503 or 504. By default, the client repeats only requests that are safe to repeat: see
+// [Attempt.ReplaySafe]. The client never repeats a request whose body can be read only once, or whose context is done.
 type Retry struct {
 	// Max is the maximum number of retries of a request. 0 means no retries.
 	Max int
 
-	// Wait is how long to wait before the second attempt. The wait doubles with every further attempt. The client
-	// shortens each wait by a random time, at most by half. 0 means 200 ms.
+	// Wait is the time between the first and the second attempt. The time doubles with every further attempt. From each
+	// time, the client subtracts a random part of at most half. 0 means 200 ms.
 	Wait time.Duration
 
-	// MaxWait caps the default wait. If the Retry-After header of a response asks for a longer wait than MaxWait, the
-	// request is not sent again. 0 means 10 s.
+	// MaxWait limits the time that the client computes from Wait. If the Retry-After header of a response asks for a
+	// wait of more than MaxWait, the client does not send the request again. 0 means 10 s.
 	MaxWait time.Duration
 
-	// If decides whether to send a request again after an attempt that failed. If the function is nil, the default rule
-	// applies: see Retry. The function is not called if the body cannot be sent again, the context is done, or Max is
-	// reached. If the function returns true for an attempt that is not ReplaySafe, the server can end up processing the
-	// request twice.
+	// The If function decides whether to send a request again after a failed attempt. A nil function means the default
+	// rule: see [Retry]. The client does not call the function if the body cannot be sent again, the context is done,
+	// or Max is reached. If the function returns true although ReplaySafe is false, the server may process the request
+	// twice.
 	If func(a Attempt) bool
 
-	// Backoff returns how long to wait after an attempt. If Backoff is nil, Wait and MaxWait determine the wait. The
+	// Backoff returns the time to wait after an attempt. If Backoff is nil, Wait and MaxWait determine the wait. The
 	// server's Retry-After takes precedence over Backoff.
 	Backoff func(a Attempt) time.Duration
 }
@@ -42,10 +42,11 @@ type Attempt struct {
 	// Context is the context of the call.
 	Context context.Context
 
-	// Request is the request. Request must not be changed.
+	// Request is the request. Do not change the request.
 	Request *Request
 
-	// Response is the response, whose body has been read or dropped. Response is nil if no response arrived.
+	// Response is the response. The client has already read or dropped its body. Response is nil if no response
+	// arrived.
 	Response *Response
 
 	// Err is the error from the network or from the source of a token. Err is nil if there is a Response.
@@ -57,9 +58,9 @@ type Attempt struct {
 	// Elapsed is the time since the first attempt began.
 	Elapsed time.Duration
 
-	// ReplaySafe is true if repeating the request is safe. A request is safe to repeat if its method is idempotent
-	// (RFC 9110 §9.2.2) or it has an Idempotency-Key header. A request that has certainly not reached the server is
-	// safe to repeat, too.
+	// ReplaySafe is true if repeating the request is safe. A request is safe to repeat if its method is idempotent (RFC
+	// 9110 §9.2.2) or it has an Idempotency-Key header. A request is also safe to repeat if it certainly has not
+	// reached the server.
 	ReplaySafe bool
 }
 

@@ -25,9 +25,9 @@ type Config struct {
 	// Nil means DefaultErrorHandler, which responds in plain text. ProblemErrorHandler responds in JSON.
 	ErrorHandler ErrorHandler
 
-	// Constraints adds constraints for path parameters to the built-in ones. The map key is the constraint's name in patterns:
-	// the pattern {id<even>} uses the key "even". If the key is the name of a built-in constraint, the new constraint replaces
-	// the built-in one. Nil adds no constraints.
+	// Constraints adds constraints for path parameters to the built-in constraints. The map key is the constraint's name in
+	// patterns: the pattern {id<even>} uses the key "even". If the key is the name of a built-in constraint, the new constraint
+	// replaces the built-in constraint. Nil adds no constraints.
 	Constraints map[string]Constraint
 
 	// Codecs adds body formats. Binder decodes request bodies with the Codecs, and Ctx.Encode and Ctx.AutoFormat encode responses
@@ -45,7 +45,7 @@ type Config struct {
 	// TrustedProxies are the networks of the proxies in front of the app. If a trusted proxy sends a request, the app takes the
 	// client's address, the scheme and the host from proxy headers. ProxyHeaders selects the proxy headers. If TrustedProxies is
 	// empty, the app trusts no proxy. If TrustedProxies is not empty, the app also trusts peers on a unix socket. Each proxy must
-	// set every selected header, or remove the header if the client sent one.
+	// set every selected header. If a proxy does not set a selected header, the proxy must remove this header from requests.
 	TrustedProxies []netip.Prefix
 
 	// ProxyHeaders selects the headers that the trusted proxies set. The zero value is XForwarded.
@@ -56,8 +56,7 @@ type Config struct {
 	// nil.
 	OnListen func(ln net.Listener)
 
-	// NoListenLog turns off the log line that names the address of each listener. By default, the app logs the address
-	// of each listener.
+	// By default, the app logs the address of each listener. NoListenLog turns these log lines off.
 	NoListenLog bool
 
 	// Server is the server that Listen, Serve and Run use, with its limits and timeouts. Nil means a gallop.Server with default
@@ -65,16 +64,16 @@ type Config struct {
 	//
 	// New sets the Server's Handler, and panics if a Handler is already set. Two Apps must not share a Server. If the Server has no
 	// ErrorHandler, the App's ErrorHandler also responds to requests that the Server refuses (see Ctx.Refused). If the Server has
-	// neither ErrorLog nor Logger, New sets the Server's ErrorLog to a logger that writes to slog.Default.
+	// neither an ErrorLog nor a Logger, New gives the Server an ErrorLog that writes to slog.Default.
 	Server *gallop.Server
 }
 
 // rootRouter is an unexported name for Router, so that no program can assign the router of an App.
 type rootRouter = Router
 
-// App is a web application. An App consists of routes and a server. An App has the methods of Router: Get registers a route,
-// for example, and Use adds middleware to all routes. Make an App with New; the methods of the zero App panic. Routes may be
-// added while the App is serving requests, but only by one goroutine at a time.
+// App is a web application. An App consists of routes and a server. An App has the methods of Router: Get registers a route, for
+// example, and Use adds middleware to all routes. Make an App with New; the methods of the zero App panic. You may add routes while
+// the App is serving requests, but only from one goroutine at a time.
 type App struct {
 	rootRouter
 	config Config
@@ -93,8 +92,7 @@ type App struct {
 }
 
 // New returns an App without routes. New panics if Config.Server already has a Handler, for example because another App uses the
-// Server. New also panics if Config.Codecs has a nil codec, or a codec without a media type. Two codecs with the same media type
-// make New panic, too.
+// Server. New also panics if Config.Codecs has a nil codec, a codec without a media type, or two codecs with the same media type.
 func New(config Config) *App {
 	a := &App{config: config}
 	if a.config.ErrorHandler == nil {
@@ -217,9 +215,9 @@ func (a *App) BodyLimit() int {
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
-// To change the text of 404 responses, set Config.ErrorHandler instead. You may call NotFound before or after you register
-// routes. NotFound panics if it is called without handlers or if one of them is nil. Router.Mount does not mount the NotFound
-// handlers of an App.
+// To change the text of 404 responses, set Config.ErrorHandler instead. You may call NotFound before or after you register routes.
+// NotFound panics if it is called without handlers or with a nil handler. Router.Mount does not mount the NotFound handlers of an
+// App.
 func (a *App) NotFound(handlers ...Handler) {
 	a.made()
 	if len(handlers) == 0 {
@@ -276,8 +274,8 @@ func (a *App) Routes() []*Route {
 	return slices.Clone(a.routes)
 }
 
-// URL builds a path from the pattern of the route with the given name: see [Route.As]. pairs alternates between the names of path
-// parameters and their values:
+// URL builds a path from the pattern of the route with the given name: see [Route.As]. Pass the path parameters in pairs, each as
+// its name followed by its value:
 //
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //

@@ -20,7 +20,7 @@ type Validator interface {
 	Validate(ctx context.Context, v any) error
 }
 
-// Bind returns a struct of type T that is filled from all parts of the request. See [Binder.All].
+// Bind fills a struct of type T from all parts of the request and returns the struct. See [Binder.All].
 func Bind[T any](c *Ctx) (v T, err error) {
 	err = c.Bind().All(&v)
 	return v, err
@@ -66,9 +66,9 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //
 // Binder ignores unknown options, so you can use the same struct type with package rest and its options.
 //
-// An empty value counts as missing, unless the field is a string. If several values are sent, a field that is not a slice gets the
-// first one. If no value is sent, the field keeps its contents. The exception is a zero field with a "default" tag, which gets the
-// value of the tag.
+// An empty value counts as missing, unless the field is a string. If the request has several values, a field that is not a slice
+// gets the first value. If the request has no value, the field keeps its contents. The exception is a zero field with a "default"
+// tag, which gets the value of the tag.
 //
 // The methods JSON, XML and Body take a pointer to any value that the codec can decode. All other Binder methods take a pointer
 // to a struct. After a Binder method has filled the value, Config.Validator checks it.
@@ -77,8 +77,8 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 // names the field and is meant for clients. The server's MaxFormArgs limits how many values Binder reads. The default is 10,000. A
 // name may have at most 16 parts; items[0].price has three.
 //
-// A mistake in the program, such as a field of an unsupported type, causes an error that is not an [*Error]. Path, Query, Header,
-// Cookie and Form fail if no field has the method's tag: Query needs a "query" tag.
+// A mistake in the program, such as a field of an unsupported type, causes an error that is not an [*Error]. The methods Path,
+// Query, Header, Cookie and Form fail if no field has the tag of the method. Query, for example, needs a field with a "query" tag.
 type Binder struct{ c *Ctx }
 
 // Path fills the fields tagged "path" or "uri" from the parameters of the route.
@@ -123,8 +123,8 @@ func (b Binder) Body(v any) error {
 	return b.validated(v, b.decode(codec, source, v))
 }
 
-// All fills v from the path parameters, the query, the headers, the cookies and, if the request has one, the body. If
-// several sources have a value for a field, the path wins, then the query, the header, the cookie and the body.
+// The All method fills v from the path parameters, the query, the headers, the cookies and the body. If several sources have a
+// value for a field, the path wins, then the query, the header, the cookie and the body.
 //
 // A JSON body sets a field with a Binder tag, such as "query", only if the field also has a "json" tag. An XML body sets a field
 // with a Binder tag only if the field also has an "xml" tag. Bodies in other formats of Config.Codecs never set a field with a

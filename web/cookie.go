@@ -9,7 +9,8 @@ import (
 
 // Cookie is a cookie that a response sets (RFC 6265). Pass the Cookie to Ctx.SetCookie.
 type Cookie struct {
-	// Name identifies the cookie: the client sends Value back under this name. Name must be a token, and therefore cannot be empty.
+	// Name identifies the cookie: the client sends Value back under this name. Name is a token (RFC 9110 §5.6.2) and must not be
+	// empty.
 	Name string
 
 	// Value is the text that the client stores. Value may be empty. Value must not contain semicolons, backslashes, control
@@ -20,8 +21,8 @@ type Cookie struct {
 	// Path limits the cookie to requests for this path and for paths below it. Empty means "/".
 	Path string
 
-	// Domain makes the client send the cookie to this domain and all its subdomains. If Domain is empty, the client sends the cookie
-	// only to the host that set it.
+	// If Domain is set, the client sends the cookie to this domain and all its subdomains. If Domain is empty, the client sends the
+	// cookie only to the host that set it.
 	Domain string
 
 	// MaxAge is how many seconds the client keeps the cookie. If MaxAge is zero, Expires applies instead. If MaxAge is not zero,

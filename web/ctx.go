@@ -13,9 +13,9 @@ import (
 // Ownership: a Ctx must not be used after the handler has returned. You may keep strings that methods of the Ctx return. A
 // []byte that a method returns is valid only until the handler returns, unless the documentation of the method says otherwise.
 //
-// Concurrency: the methods of context.Context may be called by several goroutines at once. A goroutine that uses the context
-// after the handler has returned must have called Done while the handler was running. Only the goroutine that runs the handler
-// may call the other methods of Ctx.
+// Concurrency: the methods of context.Context may be called by several goroutines at once. If a goroutine uses the context after
+// the handler has returned, the goroutine must call Done once while the handler is still running. Only the goroutine that runs the
+// handler may call the other methods of Ctx.
 type Ctx struct {
 	app        *App
 	table      *table
@@ -71,9 +71,9 @@ func (c *Ctx) end() (again bool) {
 	return true
 }
 
-// Next runs the next handler of the request and returns its error. After the last handler it returns nil. Middleware code before
-// the call of Next runs before the handlers that follow. Middleware code after the call of Next runs after the handlers that
-// follow.
+// The Next method runs the next handler of the request and returns its error. If there is no next handler, Next returns nil. In
+// middleware, the code before the call of Next runs before the later handlers. The code after the call of Next runs after the later
+// handlers.
 func (c *Ctx) Next() error {
 	if c.ran >= len(c.handlers) {
 		return nil
@@ -105,7 +105,7 @@ func (c *Ctx) fail(err error) {
 func (c *Ctx) App() *App { return c.app }
 
 // Route returns the route that matches the request, or nil if no route matches. If the framework itself responds to an OPTIONS
-// request, Route returns one of the routes for the path.
+// request, the result is one of the routes for the path.
 func (c *Ctx) Route() *Route { return c.route }
 
 // RequestCtx returns the request and response of the server, for features that Ctx does not have. The RequestCtx is valid until the
@@ -113,14 +113,15 @@ func (c *Ctx) Route() *Route { return c.route }
 func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
 
 // SetLocal stores a value under a key until the request ends, and returns c. To read the value, call [Local] or [Ctx.Value]. If the
-// value has a method Close() error, the framework calls Close when the request ends. Prefer a [Key], which knows the type of its
-// value.
+// value is an io.Closer, the framework calls Close when the request ends. A [Key] is usually better, because a Key knows the type
+// of its value.
 func (c *Ctx) SetLocal(key, value any) *Ctx {
 	c.request.SetUserValue(key, value)
 	return c
 }
 
-// Local returns the value that SetLocal stored under the key. ok is false if there is no value, or if the value is not of type T.
+// The Local function returns the value that SetLocal stored under the key. If there is no value, or the value has another type than
+// T, ok is false.
 func Local[T any](c *Ctx, key any) (value T, ok bool) {
 	value, ok = c.request.UserValue(key).(T)
 	return value, ok

@@ -87,9 +87,10 @@ func (c *Ctx) Charset() string {
 	return strings.ToLower(params["charset"])
 }
 
-// Is reports whether the request's Content-Type matches mediaType. The mediaType argument is a media type, a short name such as
-// "json", or a range such as "image/*". Parameters of the Content-Type are ignored. If mediaType is JSON, types with the suffix
-// +json also match, such as application/problem+json. If mediaType is XML, types with the suffix +xml also match.
+// The Is method reports whether the request's Content-Type matches mediaType. The mediaType argument is a media type, a short
+// name such as "json", or a range such as "image/*". Parameters of the Content-Type are ignored. If mediaType is JSON, types
+// with the suffix +json also match, such as application/problem+json. If mediaType is XML, types with the suffix +xml also
+// match.
 func (c *Ctx) Is(mediaType string) bool {
 	have, want := c.mediaType(), fullType(mediaType)
 	want, _, _ = strings.Cut(strings.ToLower(want), ";")

@@ -50,8 +50,8 @@ func (c *Ctx) Context() context.Context {
 // isOf is the key under which a context derived from a Ctx holds that Ctx.
 type isOf struct{}
 
-// SetContext sets the context that Context returns and that Deadline, Done, Err and Value use. SetContext returns c. Derive ctx
-// from c.Context(), not from c: SetContext panics if ctx is derived from c.
+// SetContext replaces the context of the request and returns c. The methods Context, Deadline, Done, Err and Value use the new
+// context. Derive ctx from c.Context(). If ctx is derived from c itself, SetContext panics.
 func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	if ctx.Value(isOf{}) == c {
 		panic("web: SetContext of a context that is derived from the Ctx: derive it from Ctx.Context")
@@ -64,7 +64,8 @@ func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
 
 // Done implements context.Context. Done returns a channel that is closed when the handler has returned or the context from
-// [Ctx.Context] is done. The first call of Done allocates memory and prevents the Ctx from being reused for another request.
+// [Ctx.Context] is done. The first call of Done allocates memory. After this call, the server does not reuse the Ctx for another
+// request.
 func (c *Ctx) Done() <-chan struct{} {
 	k := &c.kept
 	k.mu.Lock()

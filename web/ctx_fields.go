@@ -79,8 +79,8 @@ func (c *Ctx) Links(links ...Link) *Ctx {
 
 // EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response. The client can then load the linked
 // resources early. Each link is a value such as `</style.css>; rel=preload`. EarlyHints adds the links to the response's Link
-// header, so the final response also has them. The 103 response contains all values of the Link header, including values that the
-// handler set earlier. EarlyHints sends nothing to an HTTP/1.0 client.
+// header, so the final response also has the links. The 103 response contains all values of the Link header, including values that
+// the handler set earlier. EarlyHints sends nothing to an HTTP/1.0 client.
 func (c *Ctx) EarlyHints(links ...string) error {
 	for _, link := range links {
 		c.request.Response.Header.Add(gallop.HeaderLink, link)

@@ -29,7 +29,7 @@ func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 }
 
 // FormFile returns the first file that was uploaded under this name in a multipart form. If there is no such file, the error has
-// status 400 and wraps gallop.ErrMissingFile. For other errors see [Ctx.MultipartForm].
+// status 400 and wraps [gallop.ErrMissingFile]. See [Ctx.MultipartForm] for the other errors.
 func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 	form, err := c.MultipartForm()
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Ctx) postArgs() (*gallop.Args, error) {
 }
 
 // SaveFile writes an uploaded file to the given path and overwrites an existing file. Do not build the path from file.Filename,
-// which the client chose. If SaveFile fails, it does not leave a partial file behind.
+// because the client chose this name. If SaveFile fails, it leaves no partial file behind.
 func (c *Ctx) SaveFile(file *multipart.FileHeader, path string) error {
 	return gallop.SaveMultipartFile(file, path)
 }

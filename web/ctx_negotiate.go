@@ -10,9 +10,9 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// Accepts returns the offered media type that the client prefers according to the Accept header. Accepts returns the offer exactly
-// as you spelled it. If no offer is acceptable, the result is "". Short names such as "json" are allowed: see
-// [negotiate.MediaType]. Accepts does not set Vary.
+// Accepts returns the offered media type that the client prefers according to the Accept header. The result is spelled exactly like
+// the offer. If no offer is acceptable, the result is "". Short names such as "json" are allowed: see [negotiate.MediaType].
+// Accepts does not set Vary.
 func (c *Ctx) Accepts(offers ...string) string {
 	return negotiate.MediaType(c.field(gallop.HeaderAccept), offers...)
 }
@@ -118,7 +118,7 @@ func (c *Ctx) Format(formats ...Offer) error {
 //		web.Offer{MediaType: "html", Handler: asHTML},
 //	))
 //
-// Formats panics if it is called without offers or if one of them has no Handler.
+// Formats panics if it is called without offers or with an offer that has no Handler.
 func Formats(formats ...Offer) Handler {
 	if len(formats) == 0 {
 		panic(ErrNoHandlers.Error())
@@ -166,9 +166,9 @@ func notAcceptable(offers []string) error {
 }
 
 // AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. If the
-// client accepts none of the App's formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string
-// or a []byte is sent unchanged, and any other value is formatted with fmt.Sprint. As HTML, AutoFormat sends the escaped plain
-// text in a p element. The Content-Type of the chosen format replaces a Content-Type that was set before.
+// client accepts none of the App's formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string or
+// a []byte is sent unchanged, and any other value is formatted with fmt.Sprint. The HTML format is the plain text, escaped, in a p
+// element. The Content-Type of the chosen format replaces a Content-Type that was set before.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
 	c.forgetType()

@@ -16,9 +16,9 @@ func (c *Ctx) from() *origin {
 	return &c.origin
 }
 
-// IPAddr returns the IP address of the client. If the request came through trusted proxies (see Config.TrustedProxies), IPAddr
-// returns the address that the proxy nearest to the client reported. Without an address from a trusted proxy, IPAddr returns
-// the zero Addr on connections without IP addresses, such as unix sockets.
+// IPAddr returns the IP address of the client. If the request came through trusted proxies (see [Config.TrustedProxies]), IPAddr
+// returns the address that the proxy nearest to the client reported. If the address is not known, IPAddr returns the zero Addr.
+// For example, a connection over a unix socket has no IP address.
 func (c *Ctx) IPAddr() netip.Addr {
 	if hops := c.from().hops; len(hops) > 0 {
 		return hops[len(hops)-1]
@@ -34,8 +34,8 @@ func (c *Ctx) IP() string {
 	return ""
 }
 
-// IPs returns the IP addresses on the path of the request. The client comes first, then the trusted proxies, and last the
-// peer of the connection. Addresses that the client itself put into the headers are not included.
+// IPs returns the IP addresses of the machines that the request came through. The client comes first, then the trusted proxies,
+// and last the peer of the connection. Addresses that the client itself put into the headers are not included.
 func (c *Ctx) IPs() []string {
 	hops := c.from().hops
 	list := make([]string, 0, len(hops))
@@ -92,8 +92,8 @@ func (c *Ctx) hostPort() []byte {
 func (c *Ctx) Hostname() string { return string(c.host()) }
 
 // Subdomains returns the subdomain labels of the host, leftmost first. The argument "below" is the number of labels in your own
-// domain. Subdomains does not return the labels of your own domain. For the host "a.b.example.com", Subdomains(2) returns "a" and
-// "b". An IP address has no subdomains.
+// domain, which Subdomains leaves out. For the host "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no
+// subdomains.
 func (c *Ctx) Subdomains(below int) []string {
 	name := c.Hostname()
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {

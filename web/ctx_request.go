@@ -30,8 +30,8 @@ func methodText(method []byte) string {
 	return string(method)
 }
 
-// Path returns the path that routes are matched against. Percent-encoded characters are decoded, except %2F. Dot segments are
-// resolved, and several slashes in a row become one.
+// Path returns the path that the router compares with the patterns of routes. Percent-encoded characters are decoded, except %2F.
+// Dot segments are resolved, and several slashes in a row become one.
 func (c *Ctx) Path() string { return string(c.request.Path()) }
 
 // PathBytes returns the path as a slice that is valid only until the handler returns. See [Ctx.Path].

@@ -77,11 +77,12 @@ func (c *Ctx) Send(body []byte) error {
 	return nil
 }
 
-// SendString sends text. The Content-Type is text/plain in UTF-8 unless one was set. SendString always returns nil.
+// SendString sends text. The Content-Type is text/plain in UTF-8 unless another Content-Type was set. SendString always returns
+// nil.
 func (c *Ctx) SendString(text string) error { return c.sendText(typeText, text) }
 
-// HTML sends text as HTML and does not escape it. Escape text that comes from users, or call [Ctx.Render]. The Content-Type is
-// text/html in UTF-8 unless one was set. The method always returns nil.
+// HTML sends text as HTML without escaping the text. Escape text that comes from users, or call [Ctx.Render]. The Content-Type is
+// text/html in UTF-8 unless another Content-Type was set. The method always returns nil.
 func (c *Ctx) HTML(text string) error { return c.sendText(typeHTML, text) }
 
 func (c *Ctx) sendText(mediaType, text string) error {

@@ -28,12 +28,13 @@
 //   - Paths are compared from left to right. Text wins over a parameter, and a parameter wins over {name...}, the rest of the path.
 //     Among parameters, {id}.json wins over {id<int>}, and {id<int>} wins over {id}.
 //
-// If the most specific route does not match the whole request, the next most specific route is tried. If you register two routes
-// that match exactly the same requests, the second registration panics. A GET route also serves HEAD. The framework responds to an
-// OPTIONS request itself, unless a route matches the request.
+// If the most specific route matches only part of the request, the router tries the next most specific route. If you register two
+// routes that match exactly the same requests, the second registration panics. A GET route also serves HEAD. The framework responds
+// to an OPTIONS request itself, unless a route matches the request.
 //
-// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. If no handler responds, the error
-// handler gets [ErrNotFound]. If the path has routes for other methods, the error handler gets [ErrMethodNotAllowed].
+// If no route matches, the App's middleware runs, and then the handlers that were added with [App.NotFound]. If no handler
+// responds, the error handler gets [ErrNotFound]. If the path has routes for other methods, the error handler gets
+// [ErrMethodNotAllowed].
 //
 // # Groups
 //
@@ -78,14 +79,14 @@
 //
 // # Errors
 //
-// If a handler returns an error, the error handler responds. If the error is an [Error] or wraps one, the Error determines the
-// status and the message for the client. Any other error is logged, and the client gets status 500 without details. To respond in
-// JSON (RFC 9457), set Config.ErrorHandler to [ProblemErrorHandler], or write an [ErrorHandler] of your own. The error handler
+// If a handler returns an error, the error handler responds. If the error is an [*Error] or wraps an *Error, the *Error determines
+// the status and the message for the client. Any other error is logged, and the client gets status 500 without details. To respond
+// in JSON (RFC 9457), set Config.ErrorHandler to [ProblemErrorHandler], or write an [ErrorHandler] of your own. The error handler
 // also responds to requests that the server refused: see [Ctx.Refused].
 //
 // # Content negotiation
 //
-// [Ctx.Format] and [Formats] choose between handlers by the Accept header. [Ctx.AutoFormat] sends one value as HTML, JSON, XML or
+// [Ctx.Format] and [Formats] choose between handlers by the Accept header. [Ctx.AutoFormat] sends a value as HTML, JSON, XML or
 // text. [Ctx.Accepts], [Ctx.AcceptsLanguages] and similar methods return the offer that the client prefers. Config.Codecs adds
 // formats to AutoFormat and to Bind.
 //

@@ -38,7 +38,7 @@ var (
 // type of the body.
 type Source string
 
-// The sources of a BindError. The first five are also the names of the struct tags that Binder reads.
+// The sources of a BindError. The first five sources are also the names of the struct tags that Binder reads.
 const (
 	SourcePath   Source = "path"   // the parameters of the route's path and host; the tag "uri" means the same
 	SourceQuery  Source = "query"  // the query of the URL
@@ -58,9 +58,9 @@ type BindError struct {
 	// has too many values.
 	Field string
 
-	// Value is the value that was sent, cut off after 64 bytes. If a JSON value has the wrong type, Value is the JSON type that was
-	// sent, such as "string". If no value was sent, Value is empty. The text of the error does not include Value, so that data from
-	// clients does not end up in logs by accident.
+	// Value is the value that the client sent, cut off after 64 bytes. If a JSON value has the wrong type, Value is the name of the
+	// JSON type, such as "string". If the client sent no value, Value is empty. The text of the error does not include Value, so that
+	// data from clients does not end up in logs by accident.
 	Value string
 
 	// Err is the reason why the value was rejected, for example strconv.ErrRange. Err is never nil.
@@ -96,8 +96,8 @@ func asBindError(err error) *BindError {
 	return e
 }
 
-// Error is an error that chooses the status of the response. Handlers can return an *Error, and the framework itself returns
-// *Errors too. If several goroutines share an Error, do not change its fields. Call With to get a copy with another message.
+// Error is an error that chooses the status of the response. Handlers can return an *Error, and the framework itself returns *Errors
+// too. If several goroutines share an Error, do not change its fields. To get a copy with another message, use the With method.
 type Error struct {
 	// Status is the status of the response, from 400 to 599. The error handlers of this package treat a Status below 400 or above
 	// 599 as 500.
@@ -124,7 +124,7 @@ func errorWith(status int, cause error) *Error {
 	return &Error{Status: status, Message: gallop.StatusMessage(status), Err: cause}
 }
 
-// With returns a copy of e with another message for the client. The method does not change e, so e may be a package
+// The With method returns a copy of e with another message for the client. The method does not change e, so e may be a package
 // variable.
 func (e *Error) With(message string) *Error {
 	other := *e
@@ -148,8 +148,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // handlers of this package do not call HTTPStatus: they read the Status of an [Error]. See [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and without
-// a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If target has a cause,
+// The Is method makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and
+// without a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If target has a cause,
 // errors.Is must also find that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
@@ -190,7 +190,7 @@ func (s statusError) Error() string { return s.full().Error() }
 // Is reports whether target is an *Error with this status, and without a message or cause of its own.
 func (s statusError) Is(target error) bool { return s.full().Is(target) }
 
-// As lets errors.As find an *Error.
+// The As method lets errors.As find an *Error.
 func (s statusError) As(target any) bool {
 	e, ok := target.(**Error)
 	if ok {
@@ -227,7 +227,7 @@ type completed struct {
 	found *Error
 }
 
-// As lets errors.As find the copy.
+// The As method lets errors.As find the copy.
 func (c *completed) As(target any) bool {
 	e, ok := target.(**Error)
 	if ok {
@@ -252,9 +252,9 @@ type ErrorHandler func(c *Ctx, err error)
 // the Error. For all other errors, the response is 500 without details. DefaultErrorHandler logs errors with status 500 and above,
 // unless they have already been logged: see [Ctx.MarkErrorLogged].
 //
-// Only an Error determines the status. DefaultErrorHandler does not call the method HTTPStatus() int of other errors. For
-// errors of package rest, for example, HTTPStatus returns the status that another server sent. A handler therefore does
-// not pass another server's 401 or 404 on by accident. To pass a status on, return an Error with that status:
+// Only an Error determines the status. DefaultErrorHandler does not call the method HTTPStatus of other errors. For errors of package
+// rest, for example, HTTPStatus returns the status that another server sent. A handler that returns such an error therefore does not
+// send another server's 401 or 404 by accident. To send another server's status, return an [Error] with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

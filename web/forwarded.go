@@ -10,8 +10,8 @@ import (
 )
 
 // ProxyHeaders selects the headers in which proxies report the client's address, the scheme and the host. An App reads either the
-// X-Forwarded headers or the Forwarded header, but never both. For example, a proxy that sets only X-Forwarded headers does not
-// remove a Forwarded header that the client forged. See Config.TrustedProxies.
+// X-Forwarded headers or the Forwarded header, but never both. Reading both would be unsafe: a proxy that sets only X-Forwarded
+// headers does not remove a Forwarded header that the client forged. See Config.TrustedProxies.
 type ProxyHeaders uint8
 
 const (
@@ -249,7 +249,7 @@ func isHost(host []byte) bool {
 	return len(host) > 0 && len(host) <= 255+len(":65535")
 }
 
-// PrivateNetworks returns the networks that cannot be reached from the Internet: loopback, link-local and private addresses. RFC
+// PrivateNetworks returns the networks of loopback, link-local and private addresses, which cannot be reached from the Internet. RFC
 // 1122, 3927, 1918, 4291 and 4193 define these networks. Use the result as Config.TrustedProxies if you can trust every host in
 // private networks.
 func PrivateNetworks() []netip.Prefix {

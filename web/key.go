@@ -20,8 +20,8 @@ type keyID struct{ _ byte }
 // NewKey returns a new key, which is different from all other keys.
 func NewKey[T any]() Key[T] { return Key[T]{new(keyID)} }
 
-// Set stores a value until the request ends, and returns c. The method replaces the value that was stored before. If the value has
-// a method Close() error, the framework calls Close when the request ends.
+// Set stores a value until the request ends, and returns c. The method replaces the value that was stored before. If the value is
+// an io.Closer, the framework calls Close when the request ends.
 func (k Key[T]) Set(c *Ctx, value T) *Ctx {
 	if k.id == nil {
 		panic("web: Key.Set: the Key is the zero value: make it with NewKey")

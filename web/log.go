@@ -20,8 +20,8 @@ func (c *Ctx) Log() *slog.Logger {
 	return log
 }
 
-// MarkErrorLogged records that the error of this request has been logged. The result is true for the first call of each
-// request. Call MarkErrorLogged before you log the error, so that each error is logged only once:
+// MarkErrorLogged records that the error of this request has been logged. The first call for each request returns true, and
+// later calls return false. Call MarkErrorLogged before you log the error, so that each error is logged only once:
 //
 //	if err != nil && c.MarkErrorLogged() {
 //		c.Log().Error("request failed", "error", err)

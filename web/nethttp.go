@@ -36,9 +36,9 @@ func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 // FromHTTP returns a Handler that calls h and then returns nil. h can do everything that net/http allows, including streaming,
 // flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
 //
-//   - FromHTTP keeps response headers that were set on the Ctx before h runs.
-//   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the request
-//     target exactly as the server received it.
+//   - Response headers that were set on the Ctx before h runs stay set.
+//   - The URL has the path that the router compares with patterns, without dot segments and repeated slashes. RequestURI is the
+//     request target exactly as the server received it.
 //   - PathValue returns the parameters of the route, and Pattern is the method, host and path pattern of the route.
 //   - The context of the request has the values of Ctx.SetLocal. If Ctx.SetContext set a context, the request has the values
 //     of that context, too. When that context is done, the request's context is canceled.

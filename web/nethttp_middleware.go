@@ -31,9 +31,9 @@ import (
 // The handlers that follow see the middleware's changes to the request headers and the context. If the middleware changes the
 // method, the path, the body or the remote address, only net/http handlers see the change.
 //
-// Middleware may return while the handlers that follow are still running, as http.TimeoutHandler does. If middleware returns
-// early, the server sends the middleware's response after the handlers have returned. If the middleware calls next a second
-// time for the same request, the second call does nothing.
+// Middleware such as [http.TimeoutHandler] may return while later handlers are still running. The server then waits until the handlers
+// have returned, and sends the middleware's response. If the middleware calls next a second time for the same request, the second call
+// does nothing.
 //
 // FromMiddleware calls the middleware function once. FromMiddleware panics if this function is nil or returns nil.
 func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {

@@ -22,9 +22,9 @@ type refusal struct {
 
 // Refused returns the reason why the server refused the request. If the server did not refuse the request, it returns nil.
 //
-// The middleware of an App also runs for refused requests. Middleware can, for example, log a refused request or set
-// response headers. A refused request may have no path, method or headers, and its body cannot be read. Middleware cannot
-// respond to a refused request, and should not count it as a request for the path.
+// The middleware of an App also runs for refused requests. Middleware can, for example, log a refused request or set response
+// headers. A refused request may have no path, method or headers, and its body cannot be read. Middleware cannot respond to a
+// refused request. In statistics, do not count a refused request as a request for its path.
 func (c *Ctx) Refused() error {
 	if c.refusal == nil {
 		return nil

@@ -56,10 +56,10 @@ func (r *Route) Host() string { return r.host }
 // Pattern returns the path pattern of the route, including the prefixes of its groups.
 func (r *Route) Pattern() string { return r.spelled }
 
-// Name returns the name that As gave the route, or "" if the route has no name.
+// Name returns the name that [Route.As] gave the route, or "" if the route has no name.
 func (r *Route) Name() string { return r.name }
 
-// As names the route, so that App.URL and Redirect.Route can find it. The method returns r. Routes with the same path pattern may
+// The As method gives the route a name for [App.URL] and [Redirect.Route], and returns r. Routes with the same path pattern may
 // share a name, for example the routes for GET and POST. The method panics if a route with a different path pattern already has
 // the name.
 func (r *Route) As(name string) *Route {

@@ -11,9 +11,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler handles a request. If it returns an error, the error handler responds. A Handler that calls Ctx.Next is middleware. A
-// Handler must be safe for concurrent use; each call has a Ctx of its own. FromHTTP, FromMiddleware and FromGallop make Handlers
-// from the handlers of net/http and gallop.
+// Handler handles a request. If a Handler returns an error, the error handler responds. A Handler that calls Ctx.Next is
+// middleware. A Handler must be safe for concurrent use; each call has a Ctx of its own. FromHTTP, FromMiddleware and FromGallop
+// make Handlers from the handlers of net/http and gallop.
 type Handler func(c *Ctx) error
 
 // Handler returns h. The method makes a Handler implement [Middleware].
@@ -26,7 +26,7 @@ type Middleware interface {
 	Handler() Handler
 }
 
-// AppChecker lets Middleware reject an App that it does not work with. Use, Group and Host call CheckApp and panic if it
+// AppChecker is implemented by [Middleware] that can reject an App. Use, Group and Host call CheckApp, and panic if CheckApp
 // returns an error. For example, middleware.BodyLimit rejects a limit above the server's own limit: see [App.BodyLimit].
 type AppChecker interface {
 	// CheckApp returns an error if the middleware does not work with app. The error says why, and how to fix the
@@ -34,9 +34,9 @@ type AppChecker interface {
 	CheckApp(app *App) error
 }
 
-// Router is a group of routes that share a path prefix, a host and middleware. An App has the methods of a Router, which then
-// apply to all routes of the App. Group, Host and Route make Routers for parts of the App. Routes may be registered while
-// requests are being served, but only by one goroutine at a time. The methods of the zero Router panic.
+// Router is a group of routes that share a path prefix, a host and middleware. An App has the methods of a Router, which then apply
+// to all routes of the App. Group, Host and Route make Routers for parts of the App. You may register routes while requests are
+// being served, but only from one goroutine at a time. The methods of the zero Router panic.
 type Router struct {
 	app     *App
 	parent  *Router // nil for the router of an App
@@ -91,16 +91,17 @@ func (g *Router) Options(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodOptions, path, handlers...)
 }
 
-// Query registers a route for QUERY, the safe method with a body. See [Router.Add].
+// Query registers a route for QUERY, a safe HTTP method whose requests have a body. See [Router.Add].
 func (g *Router) Query(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodQuery, path, handlers...)
 }
 
-// All registers a route for every method. If a route for the request's method also matches, that route wins. See [Router.Add].
+// The All method registers a route for every HTTP method. If a route for the request's method also matches, that route wins. See
+// [Router.Add].
 func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("", path, handlers...) }
 
 // Add registers a route. For each matching request, the middleware of the router runs, then the first handler. A handler calls
-// [Ctx.Next] to run the next one. Methods are case-sensitive, and "" means any method.
+// [Ctx.Next] to run the next handler. Methods are case-sensitive, and "" means any method.
 //
 // A path consists of text and parameters:
 //
@@ -143,8 +144,8 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 }
 
 // TryAdd registers a route like [Router.Add], but returns an error instead of panicking. Use TryAdd to add routes at runtime.
-// TryAdd returns an error if the path is not a valid pattern, or if another route matches the same requests. TryAdd also
-// returns an error if no handlers are passed or one of them is nil. If TryAdd returns an error, it registers nothing.
+// TryAdd returns an error if the path is not a valid pattern, or if another route matches the same requests. TryAdd also returns an
+// error if it is called without handlers or with a nil handler. If TryAdd returns an error, the route is not registered.
 func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
 	app, use := g.made(), g.chain()
 	r := &Route{
@@ -179,13 +180,13 @@ func isMethod(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Use adds middleware to all routes of the router, including the routes of its groups, hosts and mounts. The middleware of an App
-// also runs for requests that match no route.
+// The Use method adds middleware to all routes of the router, including the routes of its groups, hosts and mounts. The middleware
+// of an App also runs for requests that match no route.
 //
-// Use panics if the router, or one of its groups, hosts or mounts, already has a route. A route that exists already would not
-// get the middleware. Call Use first, or put the middleware into a Group of its own. Handlers that should run only if no route
-// matches belong in [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that rejects
-// the App.
+// Use panics if the router, or one of its groups, hosts or mounts, already has a route. A route that exists already would not get
+// the middleware. Call Use first, or create a separate [Router.Group] for the middleware. If a handler should run only for requests
+// without a matching route, pass the handler to [App.NotFound]. Use also panics if a value is nil, or if the middleware is an
+// [AppChecker] that rejects the App.
 //
 // To add functions, call [Router.UseFunc].
 func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
@@ -242,9 +243,9 @@ func (g *Router) handlersOf(method string, middleware []Middleware) []Handler {
 // place returns the host and the path that the group stands for, for messages.
 func (g *Router) place() string { return g.host + cmp.Or(g.prefix, "/") }
 
-// Group returns a router whose paths begin with the prefix. The routes of the group run the middleware of g and then the given
-// middleware. The prefix is a pattern and may have parameters. If the prefix ends in a slash and a path begins with a slash, the
-// two become a single slash. Group panics if a middleware is nil or rejects the App: see [AppChecker].
+// Group returns a router whose paths begin with the prefix. The routes of the group run the middleware of g first, and then the
+// given middleware. The prefix is a pattern and may have parameters. If the prefix ends in a slash and a path begins with a slash,
+// the two become a single slash. Group panics if a middleware is nil or rejects the App: see [AppChecker].
 func (g *Router) Group(prefix string, middleware ...Middleware) *Router {
 	return g.within(g.host, prefix, "Group", middleware)
 }
@@ -279,8 +280,8 @@ func joinPath(prefix, path string) string {
 // a group in one block of code. See [Router.Group].
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
-// OnError sets the error handler of g. Routes and groups of g get the error handler only if they are made after this call. Nil
-// means Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
+// OnError sets the error handler of g. Only routes and groups that g creates after this call get the error handler. Nil means
+// Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
 func (g *Router) OnError(h ErrorHandler) {
 	g.made()
 	g.onError = h
@@ -305,8 +306,8 @@ func (g *Router) Mount(prefix string, app *App) {
 }
 
 // MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. The handler sees the path without the
-// prefix and without the router's own prefix. Dot segments are resolved, and %2F is not decoded. To let the handler see the whole
-// path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
+// prefix and without the router's own prefix. Dot segments are resolved, and %2F is not decoded. If the handler needs the whole
+// path, register FromHTTP(h) with [Router.All] instead. MountHTTP panics if h is nil.
 func (g *Router) MountHTTP(prefix string, h http.Handler) {
 	if h == nil {
 		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil: pass an http.Handler", joinPath(g.prefix, prefix)))

@@ -45,13 +45,13 @@ type EventStream struct {
 	cancel context.CancelCauseFunc
 }
 
-// DefaultHeartbeat is the interval after which SSE sends a comment on an idle stream. The comment keeps proxies from closing the
+// DefaultHeartbeat is the time after which SSE sends a comment on an idle stream. The comment keeps proxies from closing the
 // connection, and shows whether the client is still connected.
 const DefaultHeartbeat = 15 * time.Second
 
-// SSEOptions holds the settings of SSEWith. With the zero value, SSEWith behaves like SSE.
+// SSEOptions holds the settings of SSEWith. With the zero value, SSEWith behaves like [Ctx.SSE].
 type SSEOptions struct {
-	// Heartbeat is the interval after which SSEWith sends a comment on an idle stream. Zero means DefaultHeartbeat. A negative value
+	// Heartbeat is the time after which SSEWith sends a comment on an idle stream. Zero means DefaultHeartbeat. A negative value
 	// turns heartbeats off.
 	Heartbeat time.Duration
 
@@ -143,9 +143,8 @@ func (s *EventStream) end() {
 	}
 }
 
-// LastEventID returns the ID of the last event that the client received before it reconnected. LastEventID returns "" if the
-// client has not received an ID before. If LastEventID returns an ID, first send the events that the client missed after that
-// event.
+// LastEventID returns the ID of the last event that the client received before it reconnected. LastEventID returns "" if the client
+// has never received an ID. If LastEventID returns an ID, first send the events that came after the event with this ID.
 func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
 // Send sends an event at once. Send drops line breaks in ID and Event. If only Retry is set, the event changes the client's

@@ -9,8 +9,9 @@ import (
 	"net/http"
 )
 
-// Test sends a request through the App without a socket and returns the response. Use it in tests. The request passes through
-// Config.Server, with its limits and timeouts, like a request from the network. If the URL has no host, Test uses example.com.
+// Test sends a request through the App without a socket and returns the response. Use Test in tests of an App. The request passes
+// through Config.Server, with its limits and timeouts, like a request from the network. If the URL has no host, Test uses
+// example.com.
 //
 // The body of the response is in memory, so you need not close it. Test skips interim responses (RFC 9110 §15.2). If the context of
 // the request is done before the response is complete, Test returns an error.

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Views renders pages for Ctx.Render and Ctx.RenderPage. [Templates] implements it.
+// Views renders pages for Ctx.Render and Ctx.RenderPage. [Templates] implements Views.
 type Views interface {
 	// Render writes the HTML of a page to w, and escapes the data of the page. ctx is the [*Ctx] of the request. Render can take
 	// values such as the user, the language or a nonce from ctx. w is a buffer, so nothing is sent if Render fails. Render may be
@@ -20,7 +20,7 @@ type Views interface {
 	Render(ctx context.Context, w io.Writer, page Page) error
 }
 
-// Page describes a page for Views to render.
+// Page describes a page that [Views] renders.
 type Page struct {
 	// Name is the name of the template that renders the page, such as "users/list".
 	Name string
@@ -39,8 +39,8 @@ type Page struct {
 // Render renders a template with data, in the default layout of Config.Views, and sends the HTML. See [Ctx.RenderPage].
 func (c *Ctx) Render(name string, data any) error { return c.RenderPage(Page{Name: name, Data: data}) }
 
-// RenderPage renders a page with Config.Views and sends the HTML. The Content-Type is text/html in UTF-8 unless one was set. If
-// rendering fails or Config.Views is nil, RenderPage returns an error and sends nothing.
+// RenderPage renders a page with [Config.Views] and sends the HTML. The Content-Type is text/html in UTF-8 unless another
+// Content-Type was set. If rendering fails or Config.Views is nil, RenderPage returns an error and sends nothing.
 func (c *Ctx) RenderPage(page Page) error {
 	views := c.app.config.Views
 	if views == nil {
@@ -60,8 +60,8 @@ type TemplatesConfig struct {
 	// FS holds the template files, for example an embed.FS or the result of os.DirFS. FS must not be nil.
 	FS fs.FS
 
-	// Extension is the file name extension of templates. Templates ignores other files. The names of templates do not include the
-	// extension. Empty means ".html".
+	// Extension is the file name extension of templates. Templates ignores files with other extensions. The names of templates do
+	// not include the extension. Empty means ".html".
 	Extension string
 
 	// Layout is the name of the default layout. A layout is a template that contains {{template "content" .}} where the page goes.

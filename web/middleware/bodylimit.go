@@ -21,7 +21,8 @@ import (
 //
 // The zero value allows 1 MiB.
 type BodyLimit struct {
-	// Size is the maximum body size in bytes. Zero means 1 MiB. A negative value allows no body at all.
+	// Size is the maximum body size in bytes. Zero means 1 MiB. With a negative value, BodyLimit rejects every request with a
+	// body.
 	Size int64
 }
 

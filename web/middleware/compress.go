@@ -5,10 +5,10 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Compress compresses responses with br, gzip, zstd or deflate, whichever the client prefers (RFC 9110 §12.5.3). Flushing a
-// stream also flushes the compressor, so server-sent events still arrive one by one. Compress does not compress error
-// responses, or responses with Cache-Control: no-transform. The documentation of gallop.CompressHandler lists more
-// exceptions and describes the effect on Vary, ETag and ranges.
+// Compress compresses responses with the coding that the client prefers: br, gzip, zstd or deflate (RFC 9110 §12.5.3).
+// Flushing a stream also flushes the compressor, so server-sent events still arrive one by one. Compress leaves error
+// responses and responses with Cache-Control: no-transform uncompressed. The documentation of [gallop.CompressHandler]
+// lists more exceptions and describes the effect on Vary, ETag and ranges.
 //
 // Do not compress a page that contains both a secret and text from the request. An attacker who can observe the length of
 // responses could recover the secret (the BREACH attack). Exclude such pages with Skip, leave their routes out of the group

@@ -12,20 +12,20 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// CORS lets pages from other origins read responses. CORS implements the CORS protocol of the Fetch standard. CORS responds
-// to preflight requests itself. If you add CORS to an App, it applies to all requests, even requests that match no route or
-// are refused. If you add CORS to a group, it applies to the group's routes and to preflight requests for the routes.
+// CORS lets pages from other origins read responses. CORS implements the CORS protocol of the Fetch standard. CORS responds to
+// preflight requests itself. If you add CORS to an App, it applies to all requests, even requests that match no route or are
+// refused. If you add CORS to a group, it applies to the group's routes and to preflight requests for these routes.
 //
 // CORS does not block requests from other origins. CORS only controls whether pages from other origins may read the
 // responses.
 //
-// The zero value lets pages from any origin read responses to requests without credentials. The zero value suits a public API.
-// Do not use the zero value on an internal server without logins, because public websites could then read its responses.
+// The zero value lets pages from any origin read responses to requests without credentials. Use the zero value for a public API.
+// On an internal server without logins, do not use the zero value, because public websites could read the server's responses.
 type CORS struct {
 	// Origins lists the origins whose pages may read responses. An entry is an origin such as "https://example.com", or
 	// "https://*.example.com" for all subdomains. Add the port unless it is the default port of the scheme. "*" allows every
-	// origin. If neither Origins nor Allow is set, every origin is allowed. Handler panics on "null", because any page can send
-	// that origin.
+	// origin. If neither Origins nor Allow is set, every origin is allowed. If Origins contains "null", Handler panics, because
+	// any page can send the origin "null".
 	Origins []string
 
 	// Allow reports whether pages from an origin that is not in Origins may read responses. If Origins is empty, CORS calls Allow
@@ -38,7 +38,8 @@ type CORS struct {
 	// Headers lists the request headers that are allowed. Nil allows every header that the preflight asks for.
 	Headers []string
 
-	// Expose lists the response headers that pages may read in addition to the headers that browsers always expose.
+	// Expose lists response headers that pages may read. Browsers always let pages read a few other headers, such as
+	// Content-Type.
 	Expose []string
 
 	// Credentials allows requests with cookies, an Authorization header or a client certificate. If Credentials is set, you must

@@ -21,7 +21,7 @@
 // # Health checks and stores
 //
 // [Health] provides handlers for liveness and readiness checks. [Store] is an interface for sessions and other data with a
-// limited lifetime. [MemoryStore] is a Store in memory.
+// limited lifetime. [MemoryStore] keeps such data in memory.
 package middleware
 
 // Source files:

@@ -9,7 +9,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// PanicError is the error that Recover makes from a panic. Recover returns the PanicError as the cause of a web.Error.
+// PanicError is the error for a panic. [Recover] returns the PanicError as the cause of a [web.Error].
 type PanicError = gallop.PanicError
 
 // TimeoutError reports that a handler returned an error because the deadline of its context had passed. The middleware
@@ -28,10 +28,11 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns context.DeadlineExceeded and Err.
 func (e *TimeoutError) Unwrap() []error { return []error{context.DeadlineExceeded, e.Err} }
 
-// Timeout always returns true. Code that calls the method Timeout of net.Error therefore recognizes a TimeoutError.
+// Timeout always returns true. Code that checks for timeouts with the method Timeout of [net.Error] therefore recognizes a
+// TimeoutError.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// ErrValueTooLarge is returned by a Store for a value that is too large to keep.
+// ErrValueTooLarge is the error of a [Store] for a value that is too large for the Store.
 var ErrValueTooLarge = errors.New("middleware: value is too large for the store")
 
 // Errors of programs that use a Store incorrectly.

@@ -12,10 +12,10 @@ import (
 // request's If-None-Match header matches the tag, the middleware responds with 304 instead (RFC 9110 §8.8.3, §13.1.2). If the
 // handler has set a tag, ETag uses that tag. ETag computes no tags for streams, empty bodies and errors.
 //
-// If you register ETag after Compress, ETag computes tags from the uncompressed body, and Compress makes these tags weak. If
-// you register ETag before Compress, each compressed version of the body gets a strong tag of its own.
+// If you register ETag after [Compress], ETag computes tags from the uncompressed body, and Compress makes these tags weak.
+// If you register ETag before Compress, each compressed version of the body gets its own strong tag.
 //
-// The zero value makes strong tags: if two tags are equal, the bodies are identical.
+// The zero value makes strong tags. Two bodies with the same strong tag are identical.
 type ETag struct {
 	// Weak makes the tags weak. Set Weak if a proxy, or middleware that was registered before ETag, can change the body.
 	Weak bool

@@ -30,21 +30,21 @@ type Health struct {
 	Checks map[string]func(ctx context.Context) error
 
 	// Timeout is the time limit for all checks together. Zero or less means 2 seconds. A check that ignores its context can run
-	// longer, but Ready does not wait for that check.
+	// longer, but Ready responds without waiting for the check.
 	Timeout time.Duration
 
 	draining atomic.Bool
 }
 
-// Live always responds with 200. The method runs no checks. If Live failed, an orchestrator would restart the process,
-// which does not repair a broken database. Live is a web.Handler.
+// The Live handler always responds with 200. Live runs no checks, because an orchestrator restarts the process if Live fails. A
+// restart does not repair a broken database. Live is a [web.Handler].
 func (h *Health) Live(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	return c.SendString("ok")
 }
 
-// Ready responds with 200 if all checks pass. If a check fails, Ready responds with 503 and the names of the failed checks, and
-// logs their errors to Ctx.Log. After Drain has been called, Ready always responds with 503. Ready is a web.Handler.
+// The Ready handler responds with 200 if all checks pass. If a check fails, Ready responds with 503 and the names of the failed
+// checks, and logs their errors to Ctx.Log. After Drain has been called, Ready always responds with 503. Ready is a web.Handler.
 func (h *Health) Ready(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	if h.draining.Load() {

@@ -9,8 +9,9 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Logger logs each request after its response has been written. Logger also logs requests whose handlers return an error
-// or panic. A streamed response is logged when the stream ends. A hijacked connection is logged when it is handed over.
+// Logger logs each request after its response has been written. Logger also logs requests whose handlers return an error or
+// panic. Logger logs a streamed response when the stream ends, and a hijacked connection when the server hands the connection
+// over.
 //
 // If Recover or the server has already logged an error, Logger's line omits the text of the error. If you add Logger to
 // the App, it also logs requests that the server refuses.
@@ -26,8 +27,8 @@ type Logger struct {
 	Log *slog.Logger
 
 	// Skip reports whether to leave a request out of the log. Skip is called after the handlers have returned without an error,
-	// so it can read the route, the locals and the status. A request whose handler returned an error or panicked is always
-	// logged, because Skip could not see the error response. By default, Logger logs every request.
+	// so it can read the route, the locals and the status. Logger always logs a request whose handler returned an error or
+	// panicked, because Skip could not see the error response. By default, Logger logs every request.
 	Skip func(c *web.Ctx) bool
 
 	// Attrs returns attributes to add to the record. Logger calls Attrs after the handlers have returned. If a handler panicked,

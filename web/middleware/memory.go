@@ -18,13 +18,13 @@ import (
 // least recently used values. The store has no background goroutine. An expired value takes up memory until a call reads it or the
 // store drops it.
 //
-// If the store drops a counter, a bucket or a key claimed with Add, the next call treats the key as missing. A client that can add
-// many values to a store can therefore make the store drop other values. Keep counters and buckets for rate limits in a separate
-// MemoryStore.
+// The store can also drop a counter, a bucket or a key that a caller claimed with Add. The next call then treats the key as missing. A
+// client that can add many values to a store can therefore make the store drop other values. Keep counters and buckets for rate limits
+// in a separate MemoryStore.
 //
 // The zero value is ready to use. A MemoryStore may be used concurrently. Do not copy a MemoryStore.
 type MemoryStore struct {
-	// MaxBytes is the maximum size of all keys and values together, in bytes. For each value, the store counts another 128 bytes of
+	// MaxBytes is the maximum size of all keys and values together, in bytes. For each value, the store also counts 128 bytes of
 	// overhead. Zero or a negative value means 64 MiB. Do not change MaxBytes once the store is in use.
 	MaxBytes int64
 

@@ -17,7 +17,7 @@ import (
 // also panics again if the handler has started to stream its response or has hijacked the connection. The server then
 // closes the connection, so the client notices that the response is incomplete.
 //
-// The zero value logs panics with their stack to Ctx.Log. For a request that panicked, Logger's line has no error
+// The zero value logs panics with their stack to Ctx.Log. If a handler panics, the line that [Logger] writes has no error
 // attribute.
 type Recover struct {
 	// OnPanic is called for each panic, on the goroutine that panicked. If OnPanic is set, Recover does not log the panic.

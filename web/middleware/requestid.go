@@ -6,12 +6,12 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// RequestID gives each request an ID. Handlers that follow can read the ID with Ctx.RequestID. RequestID also sends the ID
+// RequestID gives each request an ID. Later handlers can read the ID with [web.Ctx.RequestID]. RequestID also sends the ID
 // in a response header, and Logger logs the ID.
 //
 // The zero value accepts an ID from the client if it consists of 1 to 128 letters, digits and characters from "-_.=+/:@".
-// A request without such an ID gets a new ID. An accepted ID is safe to log and to pass on to other servers. An ID is not
-// always unique, because a client can send the same ID twice.
+// A request without such an ID gets a new ID. An accepted ID is safe to log and to pass on to other servers. Two requests
+// can have the same ID, because a client can send an ID twice.
 type RequestID struct {
 	// Header is the name of the header that carries the ID in requests and responses. The default is X-Request-Id.
 	Header string
@@ -19,8 +19,8 @@ type RequestID struct {
 	// IgnoreClient makes RequestID ignore the client's ID and give each request a new ID.
 	IgnoreClient bool
 
-	// New returns a new ID. New may be called concurrently. The default is rand.Text, whose results have 130 random
-	// bits.
+	// The function New returns a new ID. New may be called concurrently. The default is rand.Text, whose results have 130
+	// random bits.
 	New func() string
 }
 

@@ -19,8 +19,8 @@ import (
 // app.js.gz, unless the copy is older than the original. The suffix of a copy is ".gz", ".br" or ".zst". If a file has no such
 // copy, Static compresses the file in memory.
 //
-// Dotfiles are hidden, except .well-known (RFC 8615). For a directory, Static serves its index.html; a directory without an
-// index.html counts as missing.
+// Dotfiles are hidden, except .well-known (RFC 8615). For a directory, Static serves the file index.html in the directory. A
+// directory without an index.html counts as a missing file.
 //
 // If you use Static as middleware, it passes requests for missing files on to the next handler. Use Endpoint to serve files from a
 // route.
@@ -30,11 +30,11 @@ type Static struct {
 	// Root is the directory to serve. If FS is set, Root is a path in FS.
 	Root string
 
-	// FS is the file system that files are read from, such as an embed.FS. Nil means the operating system's files.
+	// FS is the file system that files are read from, such as an embed.FS. If FS is nil, Static reads the operating system's files.
 	FS fs.FS
 
-	// CacheControl is the Cache-Control header of files, such as "public, max-age=31536000, immutable". If CacheControl is empty,
-	// Static does not set the header.
+	// CacheControl is the Cache-Control header that Static sends with files, such as "public, max-age=31536000, immutable". If
+	// CacheControl is empty, Static does not set the header.
 	CacheControl string
 
 	// Fallback is a file that Static serves instead of a missing file, for example the page of a single-page application. Static
@@ -46,8 +46,8 @@ type Static struct {
 	Dotfiles bool
 }
 
-// Endpoint returns a handler that serves files from a route. If the pattern of the route ends in a parameter, the parameter's value
-// names the file. In all other patterns, the path of the request names the file:
+// Endpoint returns a handler that serves files from a route. If the pattern of the route ends in a parameter, the value of the
+// parameter names the file. For all other patterns, the path of the request names the file:
 //
 //	app.Get("/assets/{file...}", middleware.Static{Root: "assets"}.Endpoint())
 //

@@ -13,16 +13,17 @@ import (
 // fail when the deadline passes. If the handler returns a timeout error after the deadline, the response is a 503.
 //
 // Timeout does not interrupt a handler. If a handler ignores the context, Timeout waits until the handler returns, and the
-// server sends the response of the handler. Timeout therefore never leaves a handler running after its request has ended.
-// gallop.TimeoutHandler, however, responds with 408 as soon as the time limit has passed. The handler continues to run on
+// server sends the response of the handler. Timeout therefore never leaves a handler running after its request has ended. In
+// contrast, [gallop.TimeoutHandler] responds with 408 as soon as the time limit has passed, and the handler continues to run on
 // another goroutine. Use gallop.TimeoutHandler for handlers that cannot watch a context.
 //
 // The zero value allows 30 seconds.
 type Timeout struct {
-	// After is the time limit. Zero or less means 30 seconds.
+	// The field After is the time limit. Zero or less means 30 seconds.
 	After time.Duration
 
-	// Status is the status of the web.Error that Timeout returns. Zero means 503; gateways use 504 (RFC 9110 §15.6.4, §15.6.5).
+	// Status is the status of the web.Error that Timeout returns. Zero means 503. Set 504 in a gateway (RFC 9110 §15.6.4,
+	// §15.6.5).
 	Status int
 }
 

@@ -31,7 +31,7 @@ import (
 // keys. The exception is the empty key, which several tests use. The Store may hold other values. The Store needs room for
 // a few hundred values of up to 64 KiB.
 //
-// With the flag -short, fewer goroutines call the Store at once.
+// With the flag -short, fewer goroutines call the Store at the same time.
 func Run(t *testing.T, open func(t *testing.T) middleware.Store) {
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {

@@ -30,8 +30,9 @@ func newServe() *command {
 		args:  "[DIR]",
 		short: "Serve the files of a directory over HTTP",
 		long: `
-Serves the working directory unless you name DIR. A directory with an index.html
-is shown as that page, any other directory as a list that you can sort and filter.
+Serves the working directory unless you name DIR. For a directory with an index.html,
+browsers show that page. For any other directory, browsers show a list of the files
+that you can sort and filter.
 
 The server listens on all network interfaces, so every machine on your network can
 reach it. To keep it to this machine, use --addr localhost.
@@ -42,9 +43,9 @@ standard output, all other messages to standard error. Ctrl-C lets in-flight
 requests finish; a second Ctrl-C stops at once.`,
 		flags: []option{
 			{"port", "PORT", "port to listen on; 0 picks a free port", &port, "p"},
-			{"addr", "HOST:PORT", "address to listen on; omit HOST for all interfaces,\nomit :PORT to use the one of --port", &addr, ""},
+			{"addr", "HOST:PORT", "address to listen on; omit HOST for all interfaces,\nomit :PORT to use the port of --port", &addr, ""},
 			{"open", "", "open the site in your browser", &open, ""},
-			{"spa", "", "serve index.html for paths without a file, for single-page\napplications; a missing file with an extension stays a 404", &spa, ""},
+			{"spa", "", "serve index.html for paths without a file, for single-page\napplications; a missing file with an extension gets a 404", &spa, ""},
 			{"cors", "", "let web pages of any origin read the files", &cors, ""},
 			{"compress", "", "compress text with gzip, br or zstd; uses FILE.gz, FILE.br\nand FILE.zst unless they are older than FILE", &compress, ""},
 			{"no-index", "", "list directories even if they have an index.html", &noIndex, ""},
@@ -59,7 +60,7 @@ requests finish; a second Ctrl-C stops at once.`,
 		},
 		examples: []example{
 			{"Serve the working directory at http://localhost:8080", "gallop serve"},
-			{"Serve a site to this machine only, and look at it", "gallop serve ./public --addr localhost --open"},
+			{"Serve a site to this machine only, and open it in a browser", "gallop serve ./public --addr localhost --open"},
 			{"Serve a single-page application on port 3000", "gallop serve ./dist --spa -p 3000"},
 			{"Serve HTTPS", "gallop serve -p 8443 --tls-cert cert.pem --tls-key key.pem"},
 			{"See the requests that a client sends", "gallop serve --echo &\n  curl -d hello http://localhost:8080/_gallop/echo"},
