@@ -76,7 +76,7 @@ func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 // RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request expects
 // 100 (Continue). If the request expects 100 (Continue), the server sends 100 at the first call of Read.
 // RequestBodyStream returns nil if the request has no body, or if the body is already in memory (see PostBody). A
-// request with Content-Length: 0 has an empty body, so the result is not nil.
+// request with Content-Length: 0 has an empty body, so the result for this request is not nil.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
@@ -110,7 +110,7 @@ func (ctx *RequestCtx) FormValue(key string) []byte {
 }
 
 // NetHttpFormValueFunc is a FormValueFunc that searches in the order of net/http. For POST, PUT and PATCH requests,
-// NetHttpFormValueFunc looks in a form in the body before it looks in the query.
+// NetHttpFormValueFunc searches a form in the body first, and then the query.
 func NetHttpFormValueFunc(ctx *RequestCtx, key string) []byte {
 	if ctx.IsPost() || ctx.IsPut() || ctx.IsPatch() {
 		if v := ctx.PostArgs().Peek(key); len(v) > 0 {
@@ -166,8 +166,8 @@ func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(k
 // UserValue returns the value that SetUserValue stored under key. If there is no such value, the result is nil.
 func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
 
-// RemoveUserValue removes the value that is stored under key. The removed value is not closed, even if it is an
-// io.Closer.
+// RemoveUserValue removes the value that is stored under key. RemoveUserValue does not close the value, even if the
+// value is an io.Closer.
 func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
 
 // ResetUserValues removes all user values, and closes each value that is an io.Closer.

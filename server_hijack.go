@@ -60,7 +60,7 @@ func (c *connection) startHijack(h *hijack) {
 	}()
 }
 
-// HijackConn returns the connection, which the handler may use at once. [RequestCtx.Hijack], in contrast, hands the
+// HijackConn returns the connection, which the handler may use at once. In contrast, [RequestCtx.Hijack] hands the
 // connection over after the handler has returned. HijackConn first sends the response header, unless
 // HijackSetNoResponse was called. If a streamed request body has unread bytes, reads from the connection first return
 // the unread bytes. The rest of a chunked body is still in chunked form. After the body, reads from the connection
