@@ -65,7 +65,7 @@ func AppendIPv4(dst []byte, ip net.IP) []byte {
 }
 
 // ParseIPv4 parses an IPv4 address in dotted decimal form. ParseIPv4 refuses numbers above 255 and leading zeros. If
-// len(dst) is 4, ParseIPv4 stores the address in dst. Otherwise, ParseIPv4 allocates a new slice.
+// len(dst) is 4, ParseIPv4 stores the address in dst. If dst has a different length, ParseIPv4 allocates a new slice.
 func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	if len(dst) != net.IPv4len {
 		dst = make(net.IP, net.IPv4len)
@@ -138,8 +138,8 @@ func htmlReference(c byte) string {
 	return ""
 }
 
-// AppendQuotedArg appends src to dst as a key or value of a query. Unreserved characters (RFC 3986 §2.3) stay,
-// a space becomes '+', and everything else is percent-encoded.
+// AppendQuotedArg appends src to dst as a key or value of a query. Unreserved characters (RFC 3986 §2.3) stay
+// unchanged. A space becomes '+', and all other bytes are percent-encoded.
 func AppendQuotedArg(dst, src []byte) []byte { return target.AppendEscapeArgument(dst, src) }
 
 // AppendUnquotedArg decodes src, a key or value of a query, and appends the result to dst. AppendUnquotedArg replaces
