@@ -61,9 +61,9 @@ type Client struct {
 	// DialTimeout opens connections. The function's timeout argument is the time left for the call, or DefaultDialTimeout
 	// if the call has no deadline.
 	//
-	// For a request with an https URI, the function may return a connection that already uses TLS. The client assumes that
-	// a connection with a method Handshake() error uses TLS. A function that returns a TLS connection must verify the
-	// server's certificate itself.
+	// For a request with an https URI, the function may return a connection that already uses TLS. If the connection has a
+	// method Handshake() error, the client assumes that the connection uses TLS. A function that returns a TLS connection
+	// must verify the server's certificate itself.
 	DialTimeout DialFuncWithTimeout
 
 	// Dial opens connections. The function has no timeout argument. If the call times out while Dial is running, the call
@@ -80,7 +80,7 @@ type Client struct {
 	// usual value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
 	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
-	// connection that was opened for another call. ctx carries the context values of the call that needs the
+	// connection that was opened for another call. The argument ctx carries the context values of the call that needs the
 	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
 	//
 	// If Proxy is set, DialContext connects to the proxy, and DialTimeout and Dial are not used. For https proxies, the
@@ -97,7 +97,7 @@ type Client struct {
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client uses a clone of the configuration. If
 	// ServerName is empty, the client uses the host in the server's address as the server name. Do not change the
-	// configuration after its first use, because the client can resume earlier TLS sessions.
+	// configuration after its first use, because the client can resume TLS sessions from before the change.
 	//
 	// If ClientSessionCache is nil, the client has its own cache of TLS sessions for each configuration. The client caches
 	// no sessions if VerifyPeerCertificate is set without VerifyConnection: crypto/tls does not call VerifyPeerCertificate
@@ -127,8 +127,8 @@ type Client struct {
 	// passes or its context is done. The call that has waited longest gets the next free connection.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO
-	// nor FIFO, calls that would reuse an idle connection fail with ErrConnPoolStrategyNotImpl.
+	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO nor
+	// FIFO, a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
 	ConnPoolStrategy ConnPoolStrategyType
 
 	// ReadTimeout limits the time from the start of an attempt to the end of its response. With zero or a negative value,
@@ -195,11 +195,11 @@ type Client struct {
 	// Deprecated: use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
+	// DetailedErrors makes every error contain the method, the URL and the phase of the call. If the connection closes
 	// before the response begins, the error is a *ClosedError. Most other errors are of type *CallError. For example, a
 	// timeout returns a *CallError that wraps ErrTimeout. Without DetailedErrors, errors that fasthttp programs compare
-	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead
-	// of a *ClosedError.
+	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of
+	// a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.

@@ -21,28 +21,28 @@ import (
 // Requests go to Addr, even if the request's URI has another host. The Host header contains the URI's host.
 //
 // If a function in a field of the HostClient panics or calls runtime.Goexit, the client closes the connection, and the
-// call panics too. The client can run Dial and some other functions on a separate goroutine. If such a function blocks,
-// the call still returns when its context is done. If a function panics on a separate goroutine, the call panics too,
-// unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls
-// return an *ErrBodyStreamWritePanic.
+// call panics too. The client can run Dial and some other functions on a separate goroutine. If one of these functions
+// blocks, the call still returns when its context is done. If a function panics on a separate goroutine, the call
+// panics too, unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream
+// panics, calls return an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
 	// Addr is the address to connect to, as host:port. Addr can list several addresses, separated by commas. Each new
-	// connection uses the next address in the list. The port defaults to 80, or to 443 with IsTLS. For a unix socket,
-	// use "unix:" followed by the path; see TCPDialer.
+	// connection uses the next address in the list. The default port is 80. If IsTLS is set, the default port is 443. For
+	// a unix socket, use "unix:" followed by the path; see TCPDialer.
 	Addr string
 
 	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
 	IsTLS bool
 
 	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set the
-	// request target and the Host header in the request's Header. The client sends both unchanged.
+	// request target and the Host header in the request's Header. The client sends target and Host header unchanged.
 	IsProxy bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client uses a clone of the configuration. If
 	// ServerName is empty, the client uses the host in the server's address as the server name. Do not change the
-	// configuration after its first use, because the client can resume earlier TLS sessions.
+	// configuration after its first use, because the client can resume TLS sessions from before the change.
 	//
 	// If ClientSessionCache is nil, the client has its own cache of TLS sessions for each configuration. The client caches
 	// no sessions if VerifyPeerCertificate is set without VerifyConnection: crypto/tls does not call VerifyPeerCertificate
@@ -69,9 +69,9 @@ type HostClient struct {
 	// DefaultDialTimeout if the call has no deadline.
 	//
 	// If DialTimeout or Dial is set, Addr may also be empty or the path of a socket. DialTimeout and Dial get Addr
-	// unchanged, without a default port. If IsTLS is set, the function may return a connection that already uses TLS. The
-	// client assumes that a connection with a method Handshake() error uses TLS. A function that returns a TLS connection
-	// must verify the server's certificate itself.
+	// unchanged, without a default port. If IsTLS is set, the function may return a connection that already uses TLS. If
+	// the connection has a method Handshake() error, the client assumes that the connection uses TLS. A function that
+	// returns a TLS connection must verify the server's certificate itself.
 	DialTimeout DialFuncWithTimeout
 
 	// Dial opens connections. The function has no timeout argument. If the call times out while Dial is running, the call
@@ -88,7 +88,7 @@ type HostClient struct {
 	// usual value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
 	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
-	// connection that was opened for another call. ctx carries the context values of the call that needs the
+	// connection that was opened for another call. The argument ctx carries the context values of the call that needs the
 	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
 	//
 	// If Proxy returns a proxy, DialContext connects to the proxy, and DialTimeout and Dial are not used. For https
@@ -126,8 +126,8 @@ type HostClient struct {
 	// or its context is done. The call that has waited longest gets the next free connection.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO
-	// nor FIFO, calls that would reuse an idle connection fail with ErrConnPoolStrategyNotImpl.
+	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO nor
+	// FIFO, a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
 	ConnPoolStrategy ConnPoolStrategyType
 
 	// ReadTimeout limits the time from the start of an attempt to the end of its response. With zero or a negative value,
@@ -200,11 +200,11 @@ type HostClient struct {
 	// Deprecated: use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
+	// DetailedErrors makes every error contain the method, the URL and the phase of the call. If the connection closes
 	// before the response begins, the error is a *ClosedError. Most other errors are of type *CallError. For example, a
 	// timeout returns a *CallError that wraps ErrTimeout. Without DetailedErrors, errors that fasthttp programs compare
-	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead
-	// of a *ClosedError.
+	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of
+	// a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
@@ -264,8 +264,8 @@ func (c *HostClient) init() error {
 // stream, Do consumes the stream, so set the body again before you resend req. After an error, the contents of resp are
 // undefined.
 //
-// If the request body is a stream or larger than 64 KiB, Do sends the body and reads the response at the same time. Do
-// stops sending the request body if the response status is 300 or above, or if the whole response has arrived. For a
+// If the request body is a stream or has more than 64 KiB, Do sends the body and reads the response at the same time.
+// Do stops sending the request body if the response status is 300 or above, or if the whole response has arrived. For a
 // request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it sends the body.
 //
 // By default, the client closes the connection after a 101 response, or after a 2xx response to CONNECT. If the

@@ -134,8 +134,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	return err
 }
 
-// PendingRequests returns the number of calls in flight through lb. The PendingRequests method lets an LBClient be a
-// client of another LBClient.
+// PendingRequests returns the number of calls in flight through lb. Because of the method PendingRequests, an LBClient
+// can be a client of another LBClient.
 func (lb *LBClient) PendingRequests() int {
 	n := 0
 	for _, m := range lb.all() {

@@ -35,8 +35,8 @@ const DefaultMaxPendingRequests = 1024
 // Between dials, calls that need a new connection fail at once with the last dial's error.
 //
 // A call that has timed out is never retried. If the next response on a connection belongs to a timed-out call, the
-// client waits up to one second for the response, and then discards it. If the response does not arrive within one
-// second, the client closes the connection.
+// client waits up to one second for the response. The client discards the response. If the response does not arrive
+// within one second, the client closes the connection.
 //
 // Each connection has two goroutines, one for writing and one for reading. The goroutines of a connection end when the
 // connection breaks or has been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on
@@ -48,8 +48,8 @@ type PipelineClient struct {
 	_ noCopy
 
 	// Addr is the address to connect to, as host:port. Addr can list several addresses, separated by commas. Each new
-	// connection uses the next address in the list. The port defaults to 80, or to 443 with IsTLS. For a unix socket,
-	// use "unix:" followed by the path; see TCPDialer.
+	// connection uses the next address in the list. The default port is 80. If IsTLS is set, the default port is 443. For
+	// a unix socket, use "unix:" followed by the path; see TCPDialer.
 	Addr string
 
 	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
@@ -57,7 +57,7 @@ type PipelineClient struct {
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client uses a clone of the configuration. If
 	// ServerName is empty, the client uses the host in the server's address as the server name. Do not change the
-	// configuration after its first use, because the client can resume earlier TLS sessions.
+	// configuration after its first use, because the client can resume TLS sessions from before the change.
 	//
 	// If ClientSessionCache is nil, the client has its own cache of TLS sessions for each configuration. The client caches
 	// no sessions if VerifyPeerCertificate is set without VerifyConnection: crypto/tls does not call VerifyPeerCertificate
@@ -74,16 +74,17 @@ type PipelineClient struct {
 	// DialContext opens connections. The function's network argument is always "tcp". DialContext takes precedence over
 	// Dial. If DialContext and Dial are both nil, the client uses a TCPDialer that the whole process shares.
 	//
-	// DialContext runs on its own goroutine. Calls share connections, so the context does not depend on a call. The
-	// context is done ten seconds after the client has begun to open the connection.
+	// DialContext runs on its own goroutine. Calls share connections, so the context does not belong to a single call. The
+	// context is done ten seconds after the client has started to open the connection.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Dial opens connections. The function has no timeout argument. If Dial takes longer than ten seconds, the client
 	// gives up. When Dial returns a connection later, the client closes the connection.
 	//
 	// If Dial is set, Addr may also be empty or the path of a socket. Dial gets Addr unchanged, without a default port. If
-	// IsTLS is set, Dial may return a connection that already uses TLS. The client assumes that a connection with a method
-	// Handshake() error uses TLS. A function that returns a TLS connection must verify the server's certificate itself.
+	// IsTLS is set, Dial may return a connection that already uses TLS. If the connection has a method Handshake() error,
+	// the client assumes that the connection uses TLS. A function that returns a TLS connection must verify the server's
+	// certificate itself.
 	Dial DialFunc
 
 	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
@@ -109,13 +110,14 @@ type PipelineClient struct {
 	// [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
-	// MaxConns limits the open connections. Zero or a negative value means one. A new connection is opened when every
-	// open connection has calls in flight.
+	// MaxConns limits the open connections. Zero or a negative value means one connection. A new connection is opened when
+	// every open connection has calls in flight.
 	MaxConns int
 
 	// MaxPendingRequests limits the calls in flight on each connection. Zero or a negative value means
 	// DefaultMaxPendingRequests. The maximum is 1,048,576. When the limit is reached, a new call waits if it has a
-	// deadline or a context that can be cancelled. Every other new call fails with ErrPipelineOverflow.
+	// deadline or a context that can be cancelled. A call that has neither a deadline nor such a context fails with
+	// ErrPipelineOverflow.
 	MaxPendingRequests int
 
 	// MaxBatchDelay is how long a request waits so that it can be written together with later requests. Zero or a
@@ -138,11 +140,11 @@ type PipelineClient struct {
 	// WriteTimeout limits the time of each write to a connection. Zero or a negative value means no limit.
 	WriteTimeout time.Duration
 
-	// PipelineNonIdempotent lets the client send further requests while a request that is not idempotent is still waiting
-	// for its response. If the connection breaks, you cannot know which of the requests in flight the server has executed.
+	// PipelineNonIdempotent lets the client send further requests before the response to a non-idempotent request has
+	// arrived. If the connection breaks, you cannot know which of the requests in flight the server has executed.
 	PipelineNonIdempotent bool
 
-	// DetailedErrors makes every error name the method, the URL and the phase of the call. Most errors are of type
+	// DetailedErrors makes every error contain the method, the URL and the phase of the call. Most errors are of type
 	// *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. When a connection closes, the first
 	// waiting call returns a *ClosedError. Without DetailedErrors, errors that fasthttp programs compare with ==, such as
 	// ErrTimeout, are returned unwrapped. Without DetailedErrors, the first waiting call returns io.EOF instead of a
@@ -151,10 +153,10 @@ type PipelineClient struct {
 
 	// Trace contains functions that the client calls for events on its connections. Calls share connections, so
 	// WithClientTrace has no effect on a PipelineClient. The client calls the functions for lookups, dials and handshakes.
-	// GotConn is called for each new connection, and CallFailed for each failed call. WroteRequest is called for each
-	// write, which can contain several requests. GotFirstByte and GotInterim are called for responses. The client does not
-	// call GetConn, PutIdleConn or WroteHeaders. While a function in Trace runs, all calls on the connection wait. If
-	// Trace is nil, connections are not traced.
+	// GotConn is called for each new connection. CallFailed is called for each failed call. WroteRequest is called for
+	// each write, which can contain several requests. GotFirstByte and GotInterim are called for responses. The client
+	// does not call GetConn, PutIdleConn or WroteHeaders. While a function in Trace runs, all calls on the connection
+	// wait. If Trace is nil, connections are not traced.
 	Trace *ClientTrace
 
 	// Logger has no effect.

@@ -23,7 +23,7 @@ type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeou
 // RetryIfErrUpstreamFunc decides whether a failed request is sent again. upstream is the address of the server, or ""
 // if there was no connection. See [RetryIfErrFunc] for the other parameters.
 //
-// Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream contain the address.
+// Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream contain the server's address.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
 
 // do makes a call.

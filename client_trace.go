@@ -107,7 +107,7 @@ type GotConnInfo struct {
 
 	// Protocol is the version of HTTP on the connection. In this version of the module, Protocol is always
 	// "HTTP/1.1".
-	Protocol string // "HTTP/1.1"; later versions may have others
+	Protocol string // "HTTP/1.1"; later versions of this module may use other values
 
 	// Addr is the address that was dialed.
 	Addr string

@@ -35,7 +35,8 @@ type CookieJar struct {
 }
 
 // SetCookies stores the cookies in h, the header of a response from u. SetCookies skips cookies that a response from u
-// must not set. A cookie in h that has already expired removes the stored cookie with the same name, domain and path.
+// must not set. If a cookie in h has already expired, SetCookies removes the stored cookie with the same name, domain
+// and path.
 func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	l := &h.head.Fields
 	i := l.FindID(field.SetCookie)

@@ -44,8 +44,8 @@ type TCPDialer struct {
 	// towards the limit. Zero or a negative value means no limit.
 	Concurrency int
 
-	// LocalAddr is the local address of connections. The dialer dials only addresses of the same family (IPv4 or IPv6)
-	// as LocalAddr. If LocalAddr is nil, the system chooses the local address.
+	// LocalAddr is the local address from which the dialer connects. The dialer dials only addresses of the same family
+	// (IPv4 or IPv6) as LocalAddr. If LocalAddr is nil, the system chooses the local address.
 	LocalAddr *net.TCPAddr
 
 	// Resolver looks up names. Nil means net.DefaultResolver. The first address that the Resolver returns decides
@@ -104,8 +104,8 @@ func (d *TCPDialer) FlushDNSCache() { d.dialer.Flush() }
 // Resolver looks up the addresses of names. *net.Resolver implements Resolver.
 type Resolver interface {
 	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials to the
-	// same name share one call. ctx is cancelled when no dial waits for the result any more. ctx carries the context
-	// values of the first dial.
+	// same name share one call. The argument ctx is cancelled when no dial waits for the result any more, and carries the
+	// context values of the first dial.
 	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
 }
 

@@ -39,7 +39,8 @@ type ProxyDialer struct {
 
 	// Proxy chooses the proxy if URL is nil. The function returns nil for a direct connection. target contains only a
 	// scheme, which comes from the Scheme field, and a host with a port. ctx is the dial's context. If Proxy is nil, the
-	// dialer uses the environment variables, which the process reads only once, at its first dial.
+	// dialer uses the environment variables. The process reads the environment variables only once, when a dial needs them
+	// for the first time.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Scheme is the scheme of the target that Proxy gets, such as "https". The default is "http".
@@ -53,8 +54,8 @@ type ProxyDialer struct {
 	// proxy's host is used as the server name.
 	TLSConfig *tls.Config
 
-	// Connect opens TCP connections to proxies, and to targets that are dialed directly. Nil means the DialContext
-	// method of the TCPDialer that Dial uses.
+	// Connect opens TCP connections to proxies, and to targets that are dialed directly. Nil means the DialContext method
+	// of the TCPDialer that the function Dial uses.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLSHandshakeTimeout limits the TLS handshake with an https proxy. If TLSHandshakeTimeout is zero or negative,
@@ -294,9 +295,9 @@ type ProxyRules struct {
 	// is empty, connections for https use no proxy.
 	HTTPSProxy string
 
-	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address
-	// or a prefix such as 10.0.0.0/8. A name also matches its subdomains. A name or an address can include a port. "*"
-	// means all hosts. Localhost and loopback addresses are always dialed directly.
+	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address or a prefix
+	// such as 10.0.0.0/8. A name also matches its subdomains. A name or an address can include a port. The entry "*" means
+	// all hosts. Localhost and loopback addresses are always dialed directly.
 	NoProxy string
 
 	cgi bool // HTTP_PROXY may be a field of a request
