@@ -125,8 +125,8 @@ func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	}
 }
 
-// Init2 prepares ctx for programs that serve requests themselves. The request in ctx is empty. LocalAddr and RemoteAddr
-// return the addresses of conn. conn and logger may be nil. The last argument has no effect.
+// Init2 prepares ctx for programs that serve requests without a Server. The request in ctx is empty. LocalAddr and
+// RemoteAddr return the addresses of conn. conn and logger may be nil. The last argument has no effect.
 func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	if !ctx.recycle(false) {
 		ctx.Request.ResetUserValues()
@@ -139,9 +139,9 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	ctx.time = time.Now()
 }
 
-// InitContext makes parent the parent context of ctx. InitContext is meant for programs that serve requests themselves.
-// ctx has the deadline of parent. When parent is done, ctx is done too. ctx.Value first looks for a user value of ctx,
-// and then calls parent.Value.
+// InitContext makes parent the parent context of ctx. InitContext is meant for programs that serve requests without a
+// Server. ctx has the deadline of parent. When parent is done, ctx is done too. ctx.Value first looks for a user value
+// of ctx, and then calls parent.Value.
 func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l := &ctx.life
 	l.mu.Lock()
@@ -166,8 +166,8 @@ func (ctx *RequestCtx) Parent() context.Context {
 // Conn returns the request's connection. Use the connection only to get information such as addresses and the TLS
 // state. Do not read from the returned connection, write to it or close it. To read, write or close, use the connection
 // that HijackConn returns. To set deadlines, call ctx.SetReadDeadline and ctx.SetWriteDeadline. Over HTTP/2, Conn
-// returns the same value for all requests on a connection. This value's methods for reading, writing, closing and
-// setting deadlines fail with errors.ErrUnsupported. If the request is not served by a Server, Conn returns nil.
+// returns the same value for all requests on a connection. The methods of this value that read, write, close or set
+// deadlines fail with errors.ErrUnsupported. If the request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.conn != nil {
 		return ctx.conn.nc

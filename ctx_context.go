@@ -35,9 +35,9 @@ type lifetime struct {
 //
 // The client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
-// server has to watch the connection. The first call of Done makes the server watch the connection. If the request body
-// is unread, the server does not watch the connection before the body has been read. If the client has already sent
-// another request, the server notices a reset but not a close.
+// server has to watch the connection. The first call of Done makes the server watch the connection. The server watches
+// the connection only after the request body has been read. If the client has already sent another request, the server
+// notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)

@@ -85,13 +85,13 @@ func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handl
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
 // HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. HijackHandler is meant for
-// programs that serve requests themselves. If Hijack was not called, handler is nil.
+// programs that serve requests without a Server. If Hijack was not called, handler is nil.
 func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
 	return ctx.hijackHandler, ctx.hijackNoResponse
 }
 
-// InitHijack makes HijackErr return nil. InitHijack is meant for programs that serve requests themselves. Such programs
-// must call HijackHandler after the handler has returned.
+// InitHijack makes HijackErr return nil. InitHijack is meant for programs that serve requests without a Server. Such
+// programs must call HijackHandler after the handler has returned.
 func (ctx *RequestCtx) InitHijack() { ctx.mayHijack = true }
 
 // HijackErr returns an error if Hijack cannot hand over the connection. If Hijack can hand over the connection, the

@@ -64,7 +64,7 @@ func (ctx *RequestCtx) SuccessString(contentType, body string) {
 	ctx.SetBodyString(body)
 }
 
-// Error replaces the whole response with the plain text msg and the status statusCode.
+// Error replaces the whole response: the status is statusCode, and the body is the plain text msg.
 func (ctx *RequestCtx) Error(msg string, statusCode int) {
 	ctx.Response.Reset()
 	ctx.SetStatusCode(statusCode)

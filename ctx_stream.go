@@ -35,7 +35,7 @@ import (
 // ahead, and the connection stays open if the handler reads the whole body.
 //
 // StreamResponse fails if Hijack was called, if the response body is already a stream, or if the request has timed out.
-// If the request is not served by a Server, StreamResponse works only if the program has called InitStream, as
+// For a request that is not served by a Server, StreamResponse works only after the program has called InitStream, as
 // nethttp.ToHTTP does. Without InitStream, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	s := &ctx.stream
@@ -73,9 +73,9 @@ type FlushWriter interface {
 }
 
 // InitStream makes StreamResponse work for a request that is not served by a Server. InitStream is meant for programs
-// that serve requests themselves. StreamResponse calls open, which must send the header of ctx.Response, followed by
-// the body of ctx.Response if there is one. After the handler has returned, all methods of the FlushWriter must return
-// errors.
+// that serve requests without a Server. StreamResponse calls open, which must send the header of ctx.Response, followed
+// by the body of ctx.Response if there is one. After the handler has returned, all methods of the FlushWriter must
+// return errors.
 func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openStream = open }
 
 // Streaming reports whether StreamResponse has started the response.

@@ -100,9 +100,9 @@ type Server struct {
 	BaseContext func(ln net.Listener) context.Context
 
 	// ConnContext returns the parent context for requests on c. ConnContext is called once for each connection, before the
-	// first request, on the goroutine that serves the connection. ctx is the context that BaseContext returned. c is the
-	// value that RequestCtx.Conn returns. The returned context must be ctx or derived from ctx. ConnContext must not
-	// block. If ConnContext is nil, ctx is the parent context.
+	// first request, on the goroutine that serves the connection. The argument ctx is the context that BaseContext
+	// returned. The argument c is the value that RequestCtx.Conn returns. The returned context must be ctx or derived from
+	// ctx. ConnContext must not block. If ConnContext is nil, ctx is the parent context.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
 
 	// ConnState is called when the state of a connection changes. Calls for the same connection never overlap.
@@ -116,8 +116,8 @@ type Server struct {
 	OnListen func(ln net.Listener)
 
 	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the module
-	// recommends. At present the recommended set is HTTP/1 (see [Protocols]). If the set contains an unsupported
-	// protocol or lacks HTTP/1, Serve and the Listen methods return an error that wraps ErrProtocols.
+	// recommends. At present, the recommended set contains only HTTP/1 (see [Protocols]). If the set contains an
+	// unsupported protocol or lacks HTTP/1, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
 	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
@@ -233,9 +233,9 @@ type Server struct {
 	// StreamRequestBody). Zero or a negative value means 4 MiB.
 	MaxRequestBodySize int
 
-	// LameDuck is how long the server continues to accept connections and requests after Shutdown was called. During this
-	// time, the server closes each connection after its next response. Load balancers and clients can then switch to
-	// another server without losing a request. When the LameDuck time has passed, Shutdown closes the listeners and the
+	// LameDuck is how long the server continues to accept connections and requests after Shutdown was called. During the
+	// LameDuck time, the server closes each connection after its next response. Load balancers and clients can then switch
+	// to another server without losing a request. When the LameDuck time has passed, Shutdown closes the listeners and the
 	// idle connections. If LameDuck is zero or negative, Shutdown closes the listeners and the idle connections at once.
 	LameDuck time.Duration
 
@@ -257,8 +257,8 @@ type Server struct {
 	// keeps the system's interval.
 	TCPKeepalivePeriod time.Duration
 
-	// SleepWhenConcurrencyLimitsExceeded is how long the server accepts no connections after it has refused a connection
-	// because of Concurrency. Zero or a negative value means no pause.
+	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections after it has refused a
+	// connection because of Concurrency. Zero or a negative value means no pause.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
 	// MaxIdleWorkerDuration is how long an idle goroutine of the server waits for new work before it exits. With event
@@ -269,9 +269,9 @@ type Server struct {
 	TCPKeepalive bool
 
 	// AllowHalfClose keeps the context of a request alive if the client closes only its sending side and waits for the
-	// response. By default, the server cancels the context when the client closes its sending side, because the server
-	// cannot know whether the client has exited. The server sends the response regardless of AllowHalfClose. Even if
-	// AllowHalfClose is set, a failed write cancels the context. On Linux, a connection reset cancels the context too.
+	// response. By default, the server cancels the context when the client closes its sending side. The server cannot know
+	// whether such a client has exited. The server sends the response regardless of AllowHalfClose. Even if AllowHalfClose
+	// is set, a failed write cancels the context. On Linux, a connection reset cancels the context too.
 	AllowHalfClose bool
 
 	// DisableKeepalive makes the server close every connection after its first response.

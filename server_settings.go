@@ -82,7 +82,7 @@ const (
 
 	// EngineLoop serves connections on event loops. There is one event loop for each processor. An idle connection needs
 	// only its socket and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix sockets.
-	// EngineLoop serves each other connection on a separate goroutine.
+	// EngineLoop serves all other connections on goroutines, one for each connection.
 	EngineLoop
 
 	// EngineGoroutine serves each connection on its own goroutine.
@@ -95,7 +95,7 @@ type DispatchType int
 
 const (
 	// DispatchAuto chooses between the loop and a separate goroutine. The handler is called on the loop if earlier calls
-	// for the same method and path were short. Every other call runs on a separate goroutine. While a handler runs on the
+	// for the same method and path were short. All other calls run on separate goroutines. While a handler runs on the
 	// loop, the loop's other connections wait. If the handler runs longer than two milliseconds, the loop serves its other
 	// connections while the handler is still running.
 	DispatchAuto DispatchType = iota

@@ -262,7 +262,7 @@ func (t *connTable) wake() {
 //
 // If all in-flight requests finish during the shutdown, Run returns nil. If requests are still in flight when
 // ShutdownTimeout has passed, Run returns context.DeadlineExceeded. If Serve returns before ctx is done, Run returns
-// the error from Serve, and the server continues to serve its other listeners.
+// the error from Serve. The server then continues to serve its other listeners.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return s.run(ctx, func() error { return s.Serve(ln) })
 }
