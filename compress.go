@@ -70,7 +70,7 @@ func AppendBrotliBytesLevel(dst, src []byte, level int) []byte {
 }
 
 // AppendZstdBytes compresses src with zstd at CompressZstdDefault, appends the compressed data to dst and returns the
-// extended slice. The window is at most 8 MiB, as RFC 9659 requires.
+// extended slice. The compression window is at most 8 MiB, as RFC 9659 requires.
 func AppendZstdBytes(dst, src []byte) []byte {
 	return AppendZstdBytesLevel(dst, src, CompressZstdDefault)
 }
@@ -156,8 +156,8 @@ func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 }
 
 // AppendUnzstdBytes decompresses the zstd data src, appends the decompressed data to dst and returns the extended
-// slice. src may consist of several frames in a row. AppendUnzstdBytes refuses a frame that needs a window of more than
-// 8 MiB (RFC 9659). See [AppendGunzipBytes] for limits and errors.
+// slice. src may consist of several zstd frames in a row. AppendUnzstdBytes refuses a frame that needs a window of more
+// than 8 MiB (RFC 9659). See [AppendGunzipBytes] for limits and errors.
 func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Zstd), coding.Limits{})
 }

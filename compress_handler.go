@@ -27,8 +27,8 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // with compressible content and every 304 response get the Vary header too. When the handler compresses a response, it
 // makes a strong ETag weak and removes the Content-Length and Accept-Ranges headers. A 304 response also has the weak
 // ETag if the request's If-None-Match header contains the weak ETag. The handler compresses a body stream while the
-// stream is sent. A flush of the body stream sends all data written so far at once. The response to HEAD has the same
-// headers as the response to GET, except for Content-Length.
+// stream is sent. A flush of the body stream immediately sends all data that has been written so far. The response to
+// HEAD has the same headers as the response to GET, except for Content-Length.
 //
 // Do not compress a response that contains both a secret and text from the request. By observing the lengths of
 // compressed responses, an attacker could guess the secret step by step (the BREACH attack). Set Cache-Control:

@@ -30,15 +30,15 @@ import (
 // ETag header before calling the handler of FS. During the first two seconds after a change of the file, the entity tag
 // is weak.
 //
-// FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use ctx.Path() for routing and access checks too.
-// FS responds with 404 to these paths:
+// FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path, ctx.Path(), for routing and
+// access checks. FS responds with 404 to these paths:
 //
 //   - a path with an empty segment, which is possible only if PathRewrite is set or path normalizing is turned off
 //   - a path with a backslash
 //   - on Windows, a path with a drive, a stream such as "a.txt::$DATA", a device such as "nul.txt", or a short name
 //     such as "GIT~1"
 //
-// A path with a NUL byte gets 400 (Bad Request).
+// For a path with a NUL byte, FS responds with 400 (Bad Request).
 //
 // Like os.Root, FS follows a symlink only if the symlink is relative and its target is within Root. For all other
 // symlinks, FS responds with 404. FS also responds with 404 for anything that is neither a regular file nor a
@@ -60,7 +60,7 @@ type FS struct {
 	Root string
 
 	// AllowEmptyRoot makes FS serve the whole file system of the operating system if Root is empty. On Windows, FS serves
-	// the current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
+	// the current volume in this case. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
 	AllowEmptyRoot bool
 
 	// IndexNames are the names of index files, in order of preference. If a request is for a directory, FS serves the
@@ -92,10 +92,10 @@ type FS struct {
 
 	// Compress makes FS send compressible files with gzip coding to clients that accept gzip. The name of a precompressed
 	// file is the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the precompressed file
-	// if it exists, is not empty, and is not older than the original. Without such a precompressed file, FS compresses the
-	// original in memory, but only if the original has at most 1 MiB. FS does not compress in memory if the client
-	// requests ranges, or if the response already has Cache-Control: no-transform. FS also compresses directory listings.
-	// FS writes nothing to disk.
+	// if it exists, is not empty, and is not older than the original. If there is no such precompressed file, FS
+	// compresses the original in memory. FS compresses only files of up to 1 MiB in memory. FS does not compress in memory
+	// if the client requests ranges, or if the response already has Cache-Control: no-transform. FS also compresses
+	// directory listings. FS writes nothing to disk.
 	//
 	// If the response already has a Content-Encoding or a header with a digest of the file, FS sends the file
 	// unchanged.
@@ -158,7 +158,7 @@ const FSHandlerCacheDuration = 10 * time.Second
 
 // CacheKind exists because fasthttp exports a type with this name.
 //
-// Deprecated: nothing takes or returns a CacheKind.
+// Deprecated: no function takes or returns a CacheKind.
 type CacheKind uint8
 
 // NewRequestHandler returns a handler that serves the files of f.

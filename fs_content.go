@@ -14,8 +14,8 @@ import (
 )
 
 // ServeContent responds with content. ServeContent evaluates the conditions and the Range header of the request (RFC
-// 9110 §13.2.2, §14.2). Depending on the conditions and the Range header, the client gets the whole content, the
-// requested ranges, or a 304, 412 or 416 response.
+// 9110 §13.2.2, §14.2). As a result, the client gets the whole content, the requested ranges, or a 304, 412 or 416
+// response.
 //
 // The handler may set the following before it calls ServeContent:
 //
