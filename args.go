@@ -91,7 +91,7 @@ func (a *Args) CopyTo(dst *Args) {
 	dst.garbage, dst.tooMany = a.garbage, a.tooMany
 }
 
-// Len returns the number of arguments. A key that occurs twice counts twice.
+// Len returns the number of arguments. If a key occurs twice, Len counts two arguments.
 func (a *Args) Len() int { return len(a.list) }
 
 // All returns an iterator over the keys and values, in the order of the list. Do not change the list while you iterate
@@ -293,7 +293,7 @@ func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
 func (a *Args) Set(key, value string) { a.set(UnsafeBytes(key), UnsafeBytes(value), false) }
 
 // SetNoValue removes the value and the equals sign of the first argument with this key. If there is no such argument,
-// SetNoValue appends key.
+// SetNoValue appends key without a value.
 func (a *Args) SetNoValue(key string) { a.set(UnsafeBytes(key), nil, true) }
 
 // SetUint sets the value of key to a decimal number. If value is negative, SetUint panics. See [Args.Set].

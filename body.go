@@ -165,7 +165,7 @@ func (b *body) ResetBody() {
 	b.buf = b.buf[:0]
 }
 
-// ReleaseBody makes the body empty and drops its buffer if the buffer's capacity exceeds size bytes. If the capacity is
+// ReleaseBody makes the body empty and drops its buffer if the buffer's capacity exceeds size bytes. If the buffer is
 // smaller, ReleaseBody does nothing.
 func (b *body) ReleaseBody(size int) {
 	if cap(b.buf) > size {

@@ -76,7 +76,7 @@ func (c *Cookie) Reset() {
 	c.text = emptied(c.text)
 }
 
-// CopyTo makes c a copy of src. As in fasthttp, the argument is the source.
+// CopyTo makes c a copy of src. As in fasthttp, the argument is the source of the copy.
 func (c *Cookie) CopyTo(src *Cookie) {
 	if c != src {
 		c.set.CopyFrom(&src.set)

@@ -27,8 +27,8 @@ var (
 	// ErrDecompressedTooLarge is returned if the decompressed body exceeds the size limit.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is returned for a suspected decompression bomb, that is, for a body that becomes far too large
-	// when it is decompressed.
+	// ErrDecompressionRatio is returned for a suspected decompression bomb. The decompressed body is many times larger
+	// than the compressed body.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
@@ -55,7 +55,7 @@ var (
 )
 
 // EscapeError is returned by URI.Parse and URI.Resolve if a percent escape in the host is malformed or encodes an ASCII
-// character. The string value is the invalid escape, at most three bytes long.
+// character. The value of an EscapeError is the invalid escape, at most three bytes long.
 type EscapeError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -67,7 +67,7 @@ func (e EscapeError) Error() string {
 }
 
 // InvalidHostError is returned by URI.Parse and URI.Resolve if the host contains a character that is not allowed in
-// hosts. The string value is the forbidden character.
+// hosts. The value of an InvalidHostError is the forbidden character.
 type InvalidHostError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -80,12 +80,11 @@ func (e InvalidHostError) Error() string {
 
 // Errors of RequestHeader and ResponseHeader.
 var (
-	// ErrInvalidHeader is wrapped by the error that TrySet or TryAdd returns for a refused header. The text of the
-	// returned error says why the header was refused.
+	// ErrInvalidHeader means that TrySet or TryAdd has refused a header. The returned error wraps ErrInvalidHeader, and
+	// its text says why the header was refused.
 	ErrInvalidHeader = errors.New("gallop: invalid header field")
 
-	// ErrBadTrailer is returned for a trailer with a malformed name or a name that is not allowed in trailers (RFC 9110
-	// §6.5.1).
+	// ErrBadTrailer is returned for a trailer whose name is malformed or is not allowed in trailers (RFC 9110 §6.5.1).
 	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
 	// ErrSmallReadBuffer is a target for errors.Is. errors.Is(err, ErrSmallReadBuffer) is true for every *ErrSmallBuffer.
@@ -237,7 +236,7 @@ var (
 	ErrRedirectToPlain = errors.New("gallop: redirect from https to http refused; see Client.AllowRedirectToPlain")
 
 	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient if the scheme of a request does not match
-	// HostClient.IsTLS. The cause is often a redirect. A Client supports both schemes.
+	// HostClient.IsTLS. The cause is often a redirect. A Client supports both http and https.
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
 
 	// ErrHostClientRedirectToDifferentHost is returned by a HostClient for a redirect to another host. A HostClient
@@ -401,10 +400,10 @@ var (
 // and errors.As also examine the cause.
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
-// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client therefore returns ErrTimeout, for example, unwrapped and
-// not as a CallError. Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream
-// by their types. If fasthttp returns an *ErrSmallBuffer for a failure, for example, a gallop client returns an
-// *ErrSmallBuffer that wraps the CallError.
+// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client therefore returns errors such as ErrTimeout unwrapped,
+// and not as a CallError. Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and
+// *ErrDialWithUpstream by their types. For example, if fasthttp returns an *ErrSmallBuffer, a gallop client also
+// returns an *ErrSmallBuffer, which wraps the CallError.
 //
 // ClientTrace.CallFailed gets a CallError for every call that fails.
 type CallError struct {
@@ -453,8 +452,8 @@ func (e *CallError) Temporary() bool { return e.Timeout() }
 //   - The request could not be written.
 //   - A connection of a PipelineClient failed before the responses to earlier calls arrived.
 //
-// If NotProcessed returns false and Reused is true, the server probably closed the idle connection at the moment when
-// the client reused the connection.
+// If NotProcessed returns false and Reused is true, the server has probably closed the idle connection just before the
+// request arrived.
 type ClosedError struct {
 	// Method is the method of the request.
 	Method string

@@ -187,7 +187,7 @@ func (h *header) Len() int { return h.head.Fields.Len() }
 // Add appends a header and keeps existing headers with the same name. A message can have some headers only once: Host,
 // Content-Length, Content-Type, Transfer-Encoding, User-Agent, Server and Date. For these headers, Add replaces the
 // existing header. In a request, Add appends cookies to the single Cookie header (RFC 6265 §5.4) and skips cookies that
-// SetCookie would refuse.
+// SetCookie refuses.
 func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }

@@ -15,11 +15,12 @@ import (
 //
 // Headers keep their order and their spelling. Lookups ignore the case of the name. Methods return slices that point
 // into the header's buffer. On a server, a returned slice is valid until the handler returns. Outside a handler, a
-// returned slice is valid until Reset. Later changes to the header do not change the contents of a returned slice.
+// returned slice is valid until Reset is called. Later changes to the header do not change the contents of a returned
+// slice.
 //
-// Setters prevent header injection. Setters refuse a name that is not a token, and trim values. For control characters,
-// see [RequestHeader.Set]. If the value is empty, a setter that is named after a header, such as SetHost, removes the
-// header. The method Set, in contrast, stores a header with an empty value.
+// Setters prevent header injection. Setters refuse a name that is not a token. Setters remove whitespace at both ends
+// of a value. For control characters, see [RequestHeader.Set]. If the value is empty, a setter that is named after a
+// header, such as SetHost, removes the header. The method Set, in contrast, stores a header with an empty value.
 type RequestHeader struct {
 	_ noCopy
 	header
@@ -278,7 +279,8 @@ func (h *RequestHeader) SetReferer(referer string) { h.setKnown(field.Referer, U
 func (h *RequestHeader) ContentType() []byte { return h.head.Fields.PeekID(field.ContentType) }
 
 // SetByteRange sets Range to the bytes from startPos to endPos, both included (RFC 9110 §14.1.2). A negative endPos
-// requests everything from startPos to the end. A negative startPos requests the last -startPos bytes.
+// requests everything from startPos to the end. A negative startPos requests bytes at the end: if startPos is -100, the
+// last 100 bytes.
 func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 	var room [64]byte
 	b := append(room[:0], "bytes="...)

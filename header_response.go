@@ -11,8 +11,8 @@ import (
 
 // ResponseHeader holds the version, status and headers of a response.
 //
-// The zero value is a 200 response without headers, ready to use. The rules in the comment on RequestHeader also apply:
-// rules about copies, returned slices, names and refused values.
+// The zero value is a 200 response without headers, ready to use. A ResponseHeader follows the same rules as a
+// RequestHeader about copies, returned slices, names and refused values.
 //
 // When a server sends the response, it adds Server, Date, Content-Type and the headers that frame the body. The server
 // does not store the added headers in the ResponseHeader. If you set one of these headers yourself, the server does not
@@ -58,7 +58,7 @@ func panicStatusCode(statusCode int) {
 }
 
 // StatusMessage returns the reason phrase that was received or set. If no phrase was received or set, the result is
-// nil, and the response is sent with the usual phrase for the status code. See the function StatusMessage.
+// nil. The response is then sent with the usual phrase for the status code. See the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
 // SetStatusMessage sets the reason phrase. Control characters in the phrase become spaces. An empty phrase restores
@@ -182,8 +182,8 @@ func (h *ResponseHeader) SetLastModified(t time.Time) {
 }
 
 // SetContentRange sets Content-Range to the bytes from startPos to endPos, both included, out of contentLength bytes
-// (RFC 9110 §14.4). A negative contentLength is written as "*", for unknown. A negative startPos means that the
-// requested range cannot be satisfied.
+// (RFC 9110 §14.4). If contentLength is negative, the length is written as "*", which means that the length is unknown.
+// A negative startPos means that the requested range cannot be satisfied.
 func (h *ResponseHeader) SetContentRange(startPos, endPos, contentLength int) {
 	var room [80]byte
 	b := append(room[:0], "bytes "...)

@@ -119,8 +119,8 @@ func (h *header) TrailerHeader() []byte {
 	return h.scratch
 }
 
-// PeekTrailerKeys returns the names of the trailers, which are the names that the iterator Trailers yields. The next
-// call to PeekKeys or PeekTrailerKeys reuses the returned slice.
+// PeekTrailerKeys returns the names of the trailers in a slice, in the same order as Trailers. The next call to
+// PeekKeys or PeekTrailerKeys reuses the returned slice.
 func (h *header) PeekTrailerKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.Trailers() {

@@ -9,9 +9,10 @@ import "github.com/gallop-http/gallop/internal/callback"
 // PanicError reports a panic in a function of your program. A panic in one of the following functions causes a
 // PanicError:
 //
-//   - a Resolver: every call that waits for the lookup gets the error
-//   - a function in the field Dial, Trace or TLSConfig of a PipelineClient: every call on the connection gets the error
-//   - a handler, if middleware.Recover is in use: the error handler of package web gets the error
+//   - a Resolver: every call that waits for the lookup gets the PanicError
+//   - a function in the field Dial, DialContext, Trace or TLSConfig of a PipelineClient: every call on the connection
+//     gets the PanicError
+//   - a handler, if middleware.Recover is in use: the error handler of package web gets the PanicError
 type PanicError struct {
 	// Value is the argument of panic.
 	Value any

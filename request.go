@@ -58,8 +58,8 @@ type Request struct {
 	// FullDuplex before calling StreamResponse. See [RequestCtx.StreamResponse].
 	FullDuplex bool
 
-	// DisableRedirectPathNormalizing makes a client follow redirects to the path in the Location header unchanged. By
-	// default, the client removes dot segments from the path and escapes special characters.
+	// DisableRedirectPathNormalizing makes a client use the path in a Location header unchanged when it follows a
+	// redirect. By default, the client removes dot segments from the path and escapes special characters.
 	DisableRedirectPathNormalizing bool
 }
 

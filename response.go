@@ -31,7 +31,8 @@ type Response struct {
 	// stream. If an error occurs while the body arrives, a read from the stream returns the error.
 	StreamBody bool
 
-	// SkipBody says that the response is to a HEAD request. With SkipBody, Read reads no body, and Write writes no body.
+	// SkipBody says that the response belongs to a HEAD request. With SkipBody, Read reads no body, and Write writes no
+	// body.
 	SkipBody bool
 
 	readWhole     bool // the body is read whole, regardless of StreamResponseBody
@@ -88,7 +89,7 @@ func (resp *Response) SetBodyStream(r io.Reader, size int) {
 }
 
 // SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs after the handler
-// has returned, when the response is written. Data that sw flushes is sent at once.
+// has returned, when the response is written. If sw flushes its writer, the data is sent immediately.
 func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.setStreamWriter(sw)
 	resp.Header.SetContentLength(-1)

@@ -27,8 +27,8 @@ func AppendUint(dst []byte, n int) []byte {
 	return ascii.AppendUint(dst, uint64(n))
 }
 
-// ParseUint parses buf as a decimal number that consists of digits only. ParseUint returns -1 and an error if buf is
-// malformed or the number does not fit an int.
+// ParseUint parses buf as a decimal number that consists of digits only. If buf is malformed or the number does not fit
+// in an int, ParseUint returns -1 and an error.
 func ParseUint(buf []byte) (int, error) {
 	n, ok := ascii.ParseUint(buf)
 	if !ok || n > math.MaxInt {

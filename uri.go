@@ -132,7 +132,7 @@ var (
 
 func (u *URI) isHTTPS() bool { return bytes.Equal(u.scheme, schemeHTTPS) }
 
-// SetScheme sets the scheme. SetScheme drops characters that a scheme cannot contain, such as the "://" in
+// SetScheme sets the scheme. SetScheme drops characters that are not allowed in a scheme, such as the "://" in
 // "https://".
 func (u *URI) SetScheme(scheme string) { u.setScheme(UnsafeBytes(scheme)) }
 
@@ -251,7 +251,7 @@ func (u *URI) Hash() []byte { return u.hash }
 // SetHash sets the fragment, which is the part after the number sign.
 func (u *URI) SetHash(hash string) { u.hash = append(u.hash[:0], hash...) }
 
-// FullURI returns the whole URI: scheme, host, path, query and fragment.
+// FullURI returns the whole URI with scheme, host, path, query and fragment.
 func (u *URI) FullURI() []byte {
 	u.fullURI = u.AppendBytes(u.fullURI[:0])
 	return u.fullURI

@@ -14,7 +14,7 @@ import (
 // argument host is not empty, Parse treats all of uri as a path. Parse accepts spaces and bytes above 0x7F in the path,
 // query and fragment.
 //
-// Possible errors are ErrInvalidURI, an EscapeError and an InvalidHostError. After an error, u is empty.
+// The error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error, u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	ref := target.SplitReference(uri)
 	if len(host) > 0 && !ref.HasScheme {
