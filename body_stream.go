@@ -19,8 +19,8 @@ import (
 type StreamWriter func(w *bufio.Writer)
 
 // BodyWriterTo is a body stream that can be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports
-// whether to use WriteTo. A stream can also have WriteTo without SupportsBodyWriteTo. If the length of such a stream is
-// unknown, gallop calls only Read. If the length is known, gallop calls Read or WriteTo.
+// whether to use WriteTo. If a stream has WriteTo without SupportsBodyWriteTo, and its length is unknown, gallop calls
+// only Read. If the length is known, gallop calls Read or WriteTo.
 type BodyWriterTo interface {
 	io.WriterTo
 	SupportsBodyWriteTo() bool
@@ -40,7 +40,7 @@ func (b *body) IsBodyStream() bool {
 }
 
 // BodyStream returns the body as a stream. If the body is not a stream, the result is nil. CloseBodyStream closes the
-// stream. Replacing, resetting or releasing the body closes the stream too.
+// stream. The stream is also closed when the body is replaced, reset or released.
 //
 // If the body is a StreamWriter, BodyStream starts the StreamWriter on a separate goroutine.
 func (b *body) BodyStream() io.Reader {

@@ -49,7 +49,7 @@ type HostClient struct {
 	// for resumed sessions.
 	TLSConfig *tls.Config
 
-	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
+	// Name is the User-Agent header of requests that do not set a User-Agent. The default is "gallop".
 	Name string
 
 	// NoDefaultUserAgentHeader turns off the default User-Agent. A User-Agent from Name or from the request is still

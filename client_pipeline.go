@@ -64,7 +64,7 @@ type PipelineClient struct {
 	// for resumed sessions.
 	TLSConfig *tls.Config
 
-	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
+	// Name is the User-Agent header of requests that do not set a User-Agent. The default is "gallop".
 	Name string
 
 	// NoDefaultUserAgentHeader turns off the default User-Agent. A User-Agent from Name or from the request is still
@@ -116,7 +116,7 @@ type PipelineClient struct {
 
 	// MaxPendingRequests limits the calls in flight on each connection. Zero or a negative value means
 	// DefaultMaxPendingRequests. The maximum is 1,048,576. When the limit is reached, a new call waits if it has a
-	// deadline or a context that can be cancelled. A call that has neither a deadline nor such a context fails with
+	// deadline or a context that can be cancelled. A call without a deadline and without a cancellable context fails with
 	// ErrPipelineOverflow.
 	MaxPendingRequests int
 

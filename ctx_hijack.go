@@ -43,7 +43,8 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 // server does not close the returned connection when the handler returns, so the program must close the connection.
 //
 // AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
-// HijackConn would fail. After an error, ctx.Response is unchanged, unless the connection caused the error.
+// HijackConn cannot take over the connection. After an error, ctx.Response is unchanged, unless the connection caused
+// the error.
 func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	protocol, upgrades := ctx.Upgrade()
 	if !upgrades && !ctx.Request.Header.IsConnect() {
@@ -90,8 +91,8 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 	return ctx.hijackHandler, ctx.hijackNoResponse
 }
 
-// InitHijack makes HijackErr return nil. InitHijack is meant for programs that serve requests without a Server. Such
-// programs must call HijackHandler after the handler has returned.
+// InitHijack makes HijackErr return nil. InitHijack is meant for programs that serve requests without a Server. After
+// the handler has returned, the program must call HijackHandler.
 func (ctx *RequestCtx) InitHijack() { ctx.mayHijack = true }
 
 // HijackErr returns an error if Hijack cannot hand over the connection. If Hijack can hand over the connection, the

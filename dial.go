@@ -116,7 +116,7 @@ type Resolver interface {
 type StaleConn interface {
 	net.Conn
 
-	// Stale reports whether a Read would return at once with data or an error. Stale must not wait. Stale may be called
+	// Stale reports whether Read returns at once with data or an error. Stale must not wait. Stale may be called
 	// concurrently with other methods.
 	Stale() bool
 }

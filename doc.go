@@ -174,7 +174,7 @@
 // Request smuggling works if two parsers disagree about where a message ends. To prevent request smuggling, the package
 // refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding (RFC 9112
 // §6.3). A header must not have whitespace before its colon (RFC 9112 §5.1). A message must not contain a bare CR or LF
-// (RFC 9112 §2.2). Methods that set a header refuse values that would add another header or start another message.
+// (RFC 9112 §2.2). Methods that set a header refuse values that could add another header or start another message.
 //
 // Every limit has a default. The documentation of the field that sets the limit names the default. If the field is
 // zero, the default applies. A negative value turns the limit off, unless the field's documentation says otherwise.

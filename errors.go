@@ -228,8 +228,8 @@ var (
 	// two different Location headers also causes ErrInvalidLocation.
 	ErrInvalidLocation = errors.New("gallop: the Location header is not a single http or https URL (RFC 9110 §10.2.2)")
 
-	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a streamed request body. To follow
-	// such a redirect, set the request body as bytes.
+	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a streamed request body. If you want
+	// the client to follow redirects, set the request body as bytes instead of a stream.
 	ErrRedirectBodyStream = errors.New("gallop: the redirect needs the body again, but it was a stream; set the body as bytes")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.

@@ -31,8 +31,8 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 }
 
 // Read reads a status line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
-// line after the headers. Read also returns interim responses (1xx). Read does not know the request. Therefore, Read
-// cannot detect responses to HEAD and CONNECT, which have no body.
+// line after the headers. Read also returns interim responses (1xx). Read does not detect responses to HEAD and
+// CONNECT, which have no body, because Read does not know the request.
 //
 // If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for any
 // other reason, the error is io.EOF, as in fasthttp. See [RequestHeader.Read] for the other errors.

@@ -193,7 +193,7 @@ func (req *Request) SetRequestURI(requestURI string) {
 	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 }
 
-// RequestURI returns the request target that Write would send.
+// RequestURI returns the request target that Write sends.
 func (req *Request) RequestURI() []byte {
 	if req.uriParsed {
 		req.updateTarget()

@@ -269,9 +269,10 @@ type Server struct {
 	TCPKeepalive bool
 
 	// AllowHalfClose keeps the context of a request alive if the client closes only its sending side and waits for the
-	// response. By default, the server cancels the context when the client closes its sending side. The server cannot know
-	// whether such a client has exited. The server sends the response regardless of AllowHalfClose. Even if AllowHalfClose
-	// is set, a failed write cancels the context. On Linux, a connection reset cancels the context too.
+	// response. By default, the server cancels the context when the client closes its sending side. To the server, a
+	// client that waits looks the same as a client that has exited. The server sends the response regardless of
+	// AllowHalfClose. Even if AllowHalfClose is set, a failed write cancels the context. On Linux, a connection reset
+	// cancels the context too.
 	AllowHalfClose bool
 
 	// DisableKeepalive makes the server close every connection after its first response.

@@ -64,8 +64,8 @@ type LoopStats struct {
 	// Pooled counts the handler calls that a loop passed to separate goroutines.
 	Pooled uint64
 
-	// Overtaken counts the handler calls that blocked their loop too long. In such a case, the loop continues without
-	// waiting for the handler.
+	// Overtaken counts the handler calls that blocked their loop too long. The loop then continues without waiting for the
+	// handler.
 	Overtaken uint64
 
 	// FastPlaces and UsedPlaces describe the table in which loops record how long handlers ran. For each combination of

@@ -103,8 +103,8 @@ func ParseHTTPDate(date []byte) (time.Time, error) { return clock.ParseHTTPDate(
 // CoarseTimeNow returns the current time, truncated to the second.
 func CoarseTimeNow() time.Time { return time.Now().Truncate(time.Second) }
 
-// AppendHTMLEscape appends s to dst and replaces '&', '<', '>' and both kinds of straight quotes with character
-// references. The result is safe in HTML text and in quoted HTML attributes.
+// AppendHTMLEscape appends s to dst and replaces '&', '<', '>' and single and double quotes with character references.
+// The result is safe in HTML text and in quoted HTML attributes.
 func AppendHTMLEscape(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); i++ {

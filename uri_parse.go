@@ -111,8 +111,8 @@ func (u *URI) setQuery(query []byte, has bool) {
 // Update resolves newURI against u and sets u to the result (RFC 3986 §5.2). newURI is a URI or a relative reference.
 // If newURI is empty, u stays unchanged.
 //
-// If Parse would refuse newURI, u becomes empty. A program that checks the target of a redirect then sees a URI without
-// a host instead of the old URI. Use Resolve to get an error.
+// If newURI is invalid, u becomes empty. A program that checks the target of a redirect then sees a URI without a host
+// instead of the old URI. Use Resolve to get an error.
 func (u *URI) Update(newURI string) { u.UpdateBytes(UnsafeBytes(newURI)) }
 
 // UpdateBytes does the same as [URI.Update], but takes a []byte.
@@ -123,8 +123,7 @@ func (u *URI) UpdateBytes(newURI []byte) {
 }
 
 // Resolve resolves ref against u and sets u to the result (RFC 3986 §5.2). ref is a URI or a relative reference. If ref
-// is empty, u stays unchanged. If Parse would refuse ref, Resolve returns the same error as Parse, and u stays
-// unchanged.
+// is empty, u stays unchanged. If ref is invalid, Resolve returns the same error as Parse, and u stays unchanged.
 func (u *URI) Resolve(ref string) error { return u.update(UnsafeBytes(ref)) }
 
 func (u *URI) update(newURI []byte) error {
