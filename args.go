@@ -18,8 +18,8 @@ import (
 // The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. Several goroutines may call Peek,
 // Has, All and the Get methods at the same time. No other method of an Args is safe for concurrent use.
 //
-// The methods of an Args return slices that point into the list's memory. A slice is valid until the list is changed or
-// released.
+// The methods of an Args return slices that point into the list's memory. A returned slice is valid until the list is
+// changed or released.
 type Args struct {
 	_ noCopy
 
@@ -91,7 +91,7 @@ func (a *Args) CopyTo(dst *Args) {
 	dst.garbage, dst.tooMany = a.garbage, a.tooMany
 }
 
-// Len returns the number of arguments. A key that occurs twice counts twice.
+// Len returns the number of arguments. If a key occurs twice, Len counts two arguments.
 func (a *Args) Len() int { return len(a.list) }
 
 // All returns an iterator over the keys and values, in the order of the list. Do not change the list while you iterate
@@ -107,7 +107,7 @@ func (a *Args) All() iter.Seq2[[]byte, []byte] {
 }
 
 // Parse replaces the list with the arguments in s, which are separated by '&'. Parse decodes '+' to a space and decodes
-// percent escapes. Malformed escapes stay unchanged. Parse skips arguments that have neither a key nor a value.
+// percent escapes. Malformed percent escapes stay unchanged. Parse skips arguments that have neither a key nor a value.
 func (a *Args) Parse(s string) { a.ParseBytes(UnsafeBytes(s)) }
 
 // ParseBytes does the same as [Args.Parse], but takes a []byte.
@@ -168,8 +168,9 @@ func endOfArgs(b []byte, n int) int {
 	return len(b)
 }
 
-// Err returns ErrTooManyArgs if the parsed query or form had more arguments than Server.MaxFormArgs or ParseAtMost
-// allows. If Err returns ErrTooManyArgs, the list holds only the arguments up to the limit.
+// Err returns ErrTooManyArgs if the parsed query or form had more arguments than the limit. The limit is
+// Server.MaxFormArgs, or the limit that was passed to ParseAtMost. After ErrTooManyArgs, the list holds only the
+// arguments up to the limit.
 func (a *Args) Err() error {
 	if a.tooMany {
 		return ErrTooManyArgs
@@ -288,11 +289,11 @@ func (a *Args) Add(key, value string) { a.add(UnsafeBytes(key), UnsafeBytes(valu
 func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
 
 // Set sets the value of the first argument with this key, or appends key=value if there is no such argument. If several
-// arguments have this key, all except the first stay unchanged.
+// arguments have this key, Set changes only the first of these arguments.
 func (a *Args) Set(key, value string) { a.set(UnsafeBytes(key), UnsafeBytes(value), false) }
 
 // SetNoValue removes the value and the equals sign of the first argument with this key. If there is no such argument,
-// SetNoValue appends key.
+// SetNoValue appends key without a value.
 func (a *Args) SetNoValue(key string) { a.set(UnsafeBytes(key), nil, true) }
 
 // SetUint sets the value of key to a decimal number. If value is negative, SetUint panics. See [Args.Set].
@@ -318,7 +319,7 @@ func (a *Args) peek(key []byte) []byte {
 	return nil
 }
 
-// PeekMulti returns all values of key in a new slice, in which empty values are nil. If there is no such key, the
+// PeekMulti returns all values of key in a new slice. An empty value is nil in this slice. If there is no such key, the
 // result is nil.
 func (a *Args) PeekMulti(key string) [][]byte { return a.peekMulti(UnsafeBytes(key)) }
 
@@ -345,8 +346,8 @@ func (a *Args) GetUint(key string) (int, error) {
 	return ParseUint(value)
 }
 
-// GetUintOrZero returns the first value of key as a decimal number. If [Args.GetUint] would return an error, the result
-// is 0.
+// GetUintOrZero returns the first value of key as a decimal number. If the value is missing or invalid, the result is
+// 0. See [Args.GetUint].
 func (a *Args) GetUintOrZero(key string) int {
 	n, err := a.GetUint(key)
 	if err != nil {
@@ -365,8 +366,8 @@ func (a *Args) GetUfloat(key string) (float64, error) {
 	return ParseUfloat(value)
 }
 
-// GetUfloatOrZero returns the first value of key as a non-negative number. If [Args.GetUfloat] would return an error,
-// the result is 0.
+// GetUfloatOrZero returns the first value of key as a non-negative number. If the value is missing or invalid, the
+// result is 0. See [Args.GetUfloat].
 func (a *Args) GetUfloatOrZero(key string) float64 {
 	f, err := a.GetUfloat(key)
 	if err != nil {

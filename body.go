@@ -48,8 +48,8 @@ type bodySource interface {
 // or released. In a handler, the result is valid only until the handler returns. Do not write to the result.
 //
 // If the body is a stream, Body reads the stream to its end, closes the stream, and keeps the bytes. Body fails for a
-// stream of more than 64 MiB. If the stream replaced an unread request body, the limit of the request body also
-// applies. If reading fails, Body returns nil, and BodyErr returns the error.
+// stream of more than 64 MiB. If a handler has replaced an unread request body with the stream, the size limit of the
+// request body also applies. If reading fails, Body returns nil, and BodyErr returns the error.
 func (b *body) Body() []byte {
 	if b.view != nil {
 		return b.view
@@ -119,26 +119,26 @@ func (b *body) SetBody(p []byte) {
 // SetBodyString sets the body to a copy of s.
 func (b *body) SetBodyString(s string) { b.SetBody(UnsafeBytes(s)) }
 
-// SetBodyRaw sets the body to p without copying it. p must not change until the message is written, reset or
-// released. nil means an empty body.
+// SetBodyRaw sets the body to p without copying it. p must not change until the message is written, reset or released.
+// If p is nil, the body is empty.
 func (b *body) SetBodyRaw(p []byte) {
 	b.ResetBody()
 	b.view = p
 }
 
-// AppendBody appends a copy of p to the body. If the body is a stream, the whole stream is first read into memory; see
-// Body.
+// AppendBody appends a copy of p to the body. If the body is a stream, AppendBody first reads the whole stream into
+// memory; see Body.
 func (b *body) AppendBody(p []byte) {
 	b.own()
 	b.buf = appendBody(b.buf, p)
 }
 
-// AppendBodyString appends a copy of s to the body. If the body is a stream, the whole stream is first read into
-// memory; see Body.
+// AppendBodyString appends a copy of s to the body. If the body is a stream, AppendBodyString first reads the whole
+// stream into memory; see Body.
 func (b *body) AppendBodyString(s string) { b.AppendBody(UnsafeBytes(s)) }
 
-// BodyWriter returns a writer that appends to the body. The writer also implements io.StringWriter. The writer stays
-// valid as long as the message.
+// BodyWriter returns a writer that appends to the body. The writer also implements io.StringWriter. The writer is valid
+// until the message is released.
 func (b *body) BodyWriter() io.Writer { return (*bodyWriter)(b) }
 
 type bodyWriter body
@@ -165,7 +165,8 @@ func (b *body) ResetBody() {
 	b.buf = b.buf[:0]
 }
 
-// ReleaseBody drops the body and its buffer if the buffer's capacity exceeds size bytes.
+// ReleaseBody makes the body empty and drops its buffer if the buffer's capacity exceeds size bytes. If the buffer is
+// smaller, ReleaseBody does nothing.
 func (b *body) ReleaseBody(size int) {
 	if cap(b.buf) > size {
 		b.buf = nil

@@ -15,8 +15,8 @@ func (b *body) BodyGunzip() ([]byte, error) {
 }
 
 // BodyGunzipWithLimit decompresses a body that has the content coding gzip, and returns the result. The result can have
-// at most maxBodySize bytes. If maxBodySize is not positive, there is no limit. Decompress without a limit only data
-// that you compressed yourself. The result belongs to the caller.
+// at most maxBodySize bytes. If maxBodySize is not positive, there is no limit. Turn the limit off only for data that
+// you have compressed yourself. The result belongs to the caller.
 func (b *body) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), decodeLimits(maxBodySize))
 }
@@ -27,8 +27,8 @@ func (b *body) BodyInflate() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Deflate), coding.Limits{})
 }
 
-// BodyInflateWithLimit decompresses a body that has the content coding deflate, and returns the result. For the
-// limit, see BodyGunzipWithLimit.
+// BodyInflateWithLimit decompresses a body that has the content coding deflate, and returns the result. See
+// BodyGunzipWithLimit for the limit.
 func (b *body) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Deflate), decodeLimits(maxBodySize))
 }
@@ -39,8 +39,8 @@ func (b *body) BodyUnbrotli() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Brotli), coding.Limits{})
 }
 
-// BodyUnbrotliWithLimit decompresses a body that has the content coding br, and returns the result. For the limit,
-// see BodyGunzipWithLimit.
+// BodyUnbrotliWithLimit decompresses a body that has the content coding br, and returns the result. See
+// BodyGunzipWithLimit for the limit.
 func (b *body) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Brotli), decodeLimits(maxBodySize))
 }
@@ -51,8 +51,8 @@ func (b *body) BodyUnzstd() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Zstd), coding.Limits{})
 }
 
-// BodyUnzstdWithLimit decompresses a body that has the content coding zstd, and returns the result. For the limit,
-// see BodyGunzipWithLimit.
+// BodyUnzstdWithLimit decompresses a body that has the content coding zstd, and returns the result. See
+// BodyGunzipWithLimit for the limit.
 func (b *body) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Zstd), decodeLimits(maxBodySize))
 }

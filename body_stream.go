@@ -19,29 +19,28 @@ import (
 type StreamWriter func(w *bufio.Writer)
 
 // BodyWriterTo is a body stream that can be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports
-// whether to use WriteTo. If a stream has WriteTo but not SupportsBodyWriteTo, Read is used for a chunked body. For a
-// body of known length, either Read or WriteTo can be used.
+// whether to use WriteTo. If a stream has WriteTo without SupportsBodyWriteTo, and its length is unknown, gallop calls
+// only Read. If the length is known, gallop calls Read or WriteTo.
 type BodyWriterTo interface {
 	io.WriterTo
 	SupportsBodyWriteTo() bool
 }
 
-// ReadCloserWithError is a body stream whose CloseWithError method is called with the reason for closing it. If the
-// stream was read to its end or is not needed, err is nil. If the stream also has a Close method, Close is not
-// called.
+// ReadCloserWithError is a body stream that learns why it is closed. CloseWithError is called with the reason. If the
+// stream was read to its end or is not needed, err is nil. If the stream also has a Close method, Close is not called.
 type ReadCloserWithError interface {
 	io.Reader
 	CloseWithError(err error) error
 }
 
-// IsBodyStream reports whether the body is a stream. The result is true for a stream that was set, and for a body
-// that is still arriving on the connection.
+// IsBodyStream reports whether the body is a stream. The result is true if the program has set a stream, and also if
+// the body is still arriving on the connection.
 func (b *body) IsBodyStream() bool {
 	return b.stream != nil || b.source != nil || b.writer != nil
 }
 
 // BodyStream returns the body as a stream. If the body is not a stream, the result is nil. CloseBodyStream closes the
-// stream. Replacing, resetting or releasing the body closes the stream too.
+// stream. The stream is also closed when the body is replaced, reset or released.
 //
 // If the body is a StreamWriter, BodyStream starts the StreamWriter on a separate goroutine.
 func (b *body) BodyStream() io.Reader {
@@ -115,8 +114,8 @@ func (b *body) dropStream(cause error) (err error) {
 	return nil
 }
 
-// BodyWriteTo writes the body to w. If the body is a stream, BodyWriteTo consumes and closes the stream. Only a stream
-// that holds a request's form can be written several times.
+// BodyWriteTo writes the body to w. If the body is a stream, BodyWriteTo consumes and closes the stream. A stream can
+// be written only once, unless the stream was built from the request's form.
 func (b *body) BodyWriteTo(w io.Writer) error {
 	if s, ok := b.stream.(*writtenStream); ok && s.repeats && s.pipe == nil {
 		return copyStream(w, s, b.size)
@@ -279,7 +278,7 @@ func runStreamWriter(sw StreamWriter, w io.Writer) (err error) {
 	return bw.Flush()
 }
 
-// ErrBodyStreamWritePanic is returned when a StreamWriter or the reader of a body stream panics. The error's text
+// ErrBodyStreamWritePanic is returned when a StreamWriter or the reader of a body stream panics. The text of the error
 // contains the panic value.
 type ErrBodyStreamWritePanic struct {
 	error

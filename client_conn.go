@@ -27,11 +27,11 @@ import (
 //   - client_body.go: the response body as a stream
 //   - client_upload.go: request bodies that are written while the client waits for the response
 
-// ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns one. Only one call at a time
-// may use a ClientConn.
+// ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns a ClientConn. Only one call at a
+// time may use a ClientConn.
 //
-// Deprecated: several calls share an HTTP/2 connection, so a ClientConn cannot represent an HTTP/2 connection. Wrap
-// [HostClient.DoContext] instead, or set [HostClient.DialContext] to see connections.
+// Deprecated: several calls share an HTTP/2 connection, so a ClientConn cannot represent an HTTP/2 connection. To
+// observe calls, wrap [HostClient.DoContext] instead. To observe connections, set [HostClient.DialContext].
 type ClientConn struct {
 	// A ClientConn owns the bytes that have arrived and are not used yet. It knows where the response being
 	// read ends. Nothing else reads from the connection.

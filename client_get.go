@@ -115,7 +115,7 @@ func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode in
 // DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects (RFC 9110 §15.4). If there are more
 // redirects, DoRedirects fails with ErrTooManyRedirects. After the call, req holds the last request that was sent.
 //
-// Credentials are not forwarded to another origin. A redirect from https to http is refused unless
+// DoRedirects does not forward credentials to another origin. A redirect from https to http is refused unless
 // AllowRedirectToPlain is set.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return follow((*singleCalls)(c), time.Time{}, req, resp, maxRedirectsCount)

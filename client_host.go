@@ -21,35 +21,35 @@ import (
 // Requests go to Addr, even if the request's URI has another host. The Host header contains the URI's host.
 //
 // If a function in a field of the HostClient panics or calls runtime.Goexit, the client closes the connection, and the
-// call panics too. The client can run Dial and some other functions on a separate goroutine. A slow function on a
-// separate goroutine cannot delay the end of a call. If a function panics on a separate goroutine, the call panics too,
-// unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls
-// return an *ErrBodyStreamWritePanic.
+// call panics too. The client can run Dial and some other functions on a separate goroutine. If one of these functions
+// blocks, the call still returns when its context is done. If a function panics on a separate goroutine, the call
+// panics too, unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream
+// panics, calls return an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
 	// Addr is the address to connect to, as host:port. Addr can list several addresses, separated by commas. Each new
-	// connection uses the next address in the list. The port defaults to 80, or to 443 with IsTLS. For a unix socket,
-	// use "unix:" followed by the path; see TCPDialer.
+	// connection uses the next address in the list. The default port is 80. If IsTLS is set, the default port is 443. For
+	// a unix socket, use "unix:" followed by the path; see TCPDialer.
 	Addr string
 
 	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
 	IsTLS bool
 
-	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set
-	// both the request target and Host in the request's Header; the client sends both unchanged.
+	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set the
+	// request target and the Host header in the request's Header. The client sends target and Host header unchanged.
 	IsProxy bool
 
-	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
-	// is empty, the host in the address becomes the clone's ServerName. Do not change the configuration after its first
-	// use, because the client can resume earlier TLS sessions.
+	// TLSConfig configures TLS. Nil means the default configuration. The client uses a clone of the configuration. If
+	// ServerName is empty, the client uses the host in the server's address as the server name. Do not change the
+	// configuration after its first use, because the client can resume TLS sessions from before the change.
 	//
-	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
-	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
-	// call VerifyPeerCertificate for resumed sessions.
+	// If ClientSessionCache is nil, the client has its own cache of TLS sessions for each configuration. The client caches
+	// no sessions if VerifyPeerCertificate is set without VerifyConnection: crypto/tls does not call VerifyPeerCertificate
+	// for resumed sessions.
 	TLSConfig *tls.Config
 
-	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
+	// Name is the User-Agent header of requests that do not set a User-Agent. The default is "gallop".
 	Name string
 
 	// NoDefaultUserAgentHeader turns off the default User-Agent. A User-Agent from Name or from the request is still
@@ -60,22 +60,22 @@ type HostClient struct {
 	// over DialTimeout, which takes precedence over Dial. If DialContext, DialTimeout and Dial are all nil, the client
 	// uses a TCPDialer that the whole process shares.
 	//
-	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled.
-	// The call returns even if DialContext is still running. If another connection becomes idle first, the call uses
-	// the idle connection. The client keeps the new connection for a later call.
+	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled. The
+	// call returns even if DialContext is still running. If another connection becomes idle before DialContext returns,
+	// the call uses the idle connection. The client then keeps the new connection for a later call.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTimeout opens connections. The function's timeout argument is the time left for the call, or
 	// DefaultDialTimeout if the call has no deadline.
 	//
-	// With DialTimeout or Dial, Addr can also be empty or the path of a socket. DialTimeout and Dial get Addr
-	// unchanged, without a default port. If IsTLS is set, the function may return a connection that already uses TLS.
-	// The client recognizes a TLS connection by its method Handshake() error. A function that returns a TLS connection
-	// must verify the certificate itself.
+	// If DialTimeout or Dial is set, Addr may also be empty or the path of a socket. DialTimeout and Dial get Addr
+	// unchanged, without a default port. If IsTLS is set, the function may return a connection that already uses TLS. If
+	// the connection has a method Handshake() error, the client assumes that the connection uses TLS. A function that
+	// returns a TLS connection must verify the server's certificate itself.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial opens connections. The function has no timeout argument. If the call times out while Dial is running, the
-	// call fails, and the connection that Dial returns later is closed. See DialTimeout for Addr and TLS.
+	// Dial opens connections. The function has no timeout argument. If the call times out while Dial is running, the call
+	// fails. The client then closes the connection as soon as Dial returns. See DialTimeout for Addr and TLS.
 	Dial DialFunc
 
 	// DialDualStack makes the default dialer use IPv4 and IPv6. Without DialDualStack, the default dialer uses IPv4
@@ -83,16 +83,16 @@ type HostClient struct {
 	// Dial.
 	DialDualStack bool
 
-	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL]
-	// for the schemes of proxies. target contains only a scheme, "http" or "https", and a host with a port. The usual
-	// value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
+	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL] for
+	// the schemes of proxies. target contains only a scheme and a host with a port. The scheme is "http" or "https". The
+	// usual value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
 	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
-	// connection that was opened for another call. ctx carries the context values of the call that needs the
+	// connection that was opened for another call. The argument ctx carries the context values of the call that needs the
 	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
 	//
-	// If Proxy returns a proxy, DialContext connects to the proxy, and DialTimeout and Dial are not used. The client uses
-	// TLSConfig for https proxies too, but without the ServerName.
+	// If Proxy returns a proxy, DialContext connects to the proxy, and DialTimeout and Dial are not used. For https
+	// proxies, the client also uses TLSConfig, but ignores its ServerName.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Protocols is the set of protocols to use. Nil means the protocols that this version of the module
@@ -126,22 +126,22 @@ type HostClient struct {
 	// or its context is done. The call that has waited longest gets the next free connection.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO
-	// nor FIFO, calls that would reuse an idle connection fail with ErrConnPoolStrategyNotImpl.
+	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO nor
+	// FIFO, a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
 	ConnPoolStrategy ConnPoolStrategyType
 
-	// ReadTimeout limits the time from the start of an attempt to the end of its response. With zero or a negative
-	// value, only the call's deadline applies. If the request has a large body, the time starts only when the body has
-	// been sent. The timeout can fire late, but by at most a sixteenth of its duration and at most one second.
+	// ReadTimeout limits the time from the start of an attempt to the end of its response. With zero or a negative value,
+	// only the call's deadline applies. If the request has a large body, the time starts when the body has been sent. The
+	// timeout can fire late by up to a sixteenth of its duration, but never by more than one second.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time to write a request. With zero or a negative value, only the call's deadline applies.
-	// The timeout can fire late, but by at most a sixteenth of its duration and at most one second.
+	// The timeout can fire late by up to a sixteenth of its duration, but never by more than one second.
 	WriteTimeout time.Duration
 
 	// TLSHandshakeTimeout limits a TLS handshake with the server or with an https proxy. Zero means ten seconds, or
-	// WriteTimeout if that is shorter. With a negative value, only the call's deadline applies. If the handshake takes
-	// longer, the call fails with ErrTLSHandshakeTimeout.
+	// WriteTimeout if WriteTimeout is shorter. With a negative value, only the call's deadline applies. If the handshake
+	// takes longer, the call fails with ErrTLSHandshakeTimeout.
 	TLSHandshakeTimeout time.Duration
 
 	// ExpectContinueTimeout limits the wait for a 100 response to a request with Expect: 100-continue (RFC 9110
@@ -161,8 +161,8 @@ type HostClient struct {
 	WriteBufferSize int
 
 	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
-	// value means ReadBufferSize, or 4096 if ReadBufferSize is not set either, as in fasthttp. If the status line and
-	// headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
+	// value means the value of ReadBufferSize, as in fasthttp. If ReadBufferSize is not set either, the maximum is 4096.
+	// If the status line and headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
@@ -175,12 +175,12 @@ type HostClient struct {
 	// end or closed with CloseBodyStream. [Response.StreamBody] does the same for a single call.
 	StreamResponseBody bool
 
-	// OnInterim is called with each interim response (1xx), such as 103 (Early Hints), but not with 101. resp is valid
-	// until the function returns. If OnInterim is nil, interim responses are ignored.
+	// OnInterim is called with each interim response (1xx) except 101. An example of an interim response is 103 (Early
+	// Hints). resp is valid until the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The limit
-	// includes the first attempt. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1,
+	// MaxIdemponentCallAttempts is the maximum number of times that a call sends its request. The number includes the
+	// first attempt. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If MaxIdemponentCallAttempts is 1,
 	// no request is ever retried, regardless of all other settings.
 	MaxIdemponentCallAttempts int
 
@@ -189,9 +189,9 @@ type HostClient struct {
 	// Deprecated: use RetryIfErr, which takes precedence.
 	RetryIf RetryIfFunc
 
-	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
-	// once, and only if SafeToRetry returns true. Such a retry also requires that a reused connection was closed before
-	// the response began.
+	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most once,
+	// and only if SafeToRetry returns true. Without RetryIfErr, a request is retried only if it was sent on a reused
+	// connection that closed before the response began.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function gets the
@@ -200,11 +200,11 @@ type HostClient struct {
 	// Deprecated: use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
+	// DetailedErrors makes every error contain the method, the URL and the phase of the call. If the connection closes
 	// before the response begins, the error is a *ClosedError. Most other errors are of type *CallError. For example, a
 	// timeout returns a *CallError that wraps ErrTimeout. Without DetailedErrors, errors that fasthttp programs compare
-	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead
-	// of a *ClosedError.
+	// with ==, such as ErrTimeout, are returned unwrapped. Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of
+	// a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
@@ -213,8 +213,8 @@ type HostClient struct {
 	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes iterators over response headers, such as ResponseHeader.All, yield names as
-	// they were received. DisableHeaderNamesNormalizing does not affect requests; see
+	// DisableHeaderNamesNormalizing makes iterators over response headers, such as ResponseHeader.All, yield the names
+	// exactly as the server sent them. DisableHeaderNamesNormalizing does not affect requests; see
 	// [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
@@ -261,18 +261,18 @@ func (c *HostClient) init() error {
 // redirects; see DoRedirects. The call's time limits are req.SetTimeout, ReadTimeout and WriteTimeout.
 //
 // After Do has returned, resp and its bytes belong to the caller. You may send req again. If the request body is a
-// stream, set the body again first, because Do consumes the stream. After an error, the contents of resp are undefined.
+// stream, Do consumes the stream, so set the body again before you resend req. After an error, the contents of resp are
+// undefined.
 //
-// If the request body is a stream or larger than 64 KiB, Do sends the body and reads the response at the same time. Do
-// stops sending the request body if the response status is 300 or above. Do also stops sending the request body if the
-// whole response has arrived. For a request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it
-// sends the body.
+// If the request body is a stream or has more than 64 KiB, Do sends the body and reads the response at the same time.
+// Do stops sending the request body if the response status is 300 or above, or if the whole response has arrived. For a
+// request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it sends the body.
 //
-// After a 101 response, or a 2xx response to CONNECT, the connection is closed by default. If the response body is a
-// stream (see StreamResponseBody), [Response.BodyStream] returns the connection as an io.ReadWriteCloser. The caller
-// must close the io.ReadWriteCloser. The call's context and deadline do not close an upgraded connection. Do not
-// convert the io.ReadWriteCloser to a net.Conn: with HTTP/2, the io.ReadWriteCloser is one stream of a shared
-// connection (RFC 8441).
+// By default, the client closes the connection after a 101 response, or after a 2xx response to CONNECT. If the
+// response body is a stream (see StreamResponseBody), [Response.BodyStream] returns the connection as an
+// io.ReadWriteCloser. The caller must close the io.ReadWriteCloser. The upgraded connection stays open even if the
+// call's context is cancelled or its deadline passes. Do not convert the io.ReadWriteCloser to a net.Conn: with HTTP/2,
+// the io.ReadWriteCloser is one stream of a shared connection (RFC 8441).
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }

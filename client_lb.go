@@ -28,8 +28,8 @@ type BalancingClient interface {
 type LBStrategy int
 
 const (
-	// LBLeastLoaded chooses the client with the fewest calls in flight relative to its weight. LBLeastLoaded uses
-	// clients with equal load in turn.
+	// LBLeastLoaded chooses the client with the fewest calls in flight relative to its weight. If several clients have the
+	// same load, LBLeastLoaded uses the clients in turn.
 	LBLeastLoaded LBStrategy = iota
 
 	// LBRoundRobin uses the clients in turn. A client of weight 2 gets twice as many requests as a client of weight 1.
@@ -41,8 +41,8 @@ const (
 //
 // A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as additional
 // calls in flight. The penalty is 4 after the first failure, and at most 256. With LBRoundRobin, the client's share of
-// requests is divided by the penalty plus one. The penalty halves every second, and ends after at most ten seconds
-// without a failure. If all clients fail equally often, all clients still get requests.
+// requests is divided by the penalty plus one. The penalty halves every second, and is zero after at most ten seconds
+// without a failure. If all clients fail equally often, every client still gets requests.
 //
 // The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
 // call, and do not copy an LBClient.
@@ -58,7 +58,7 @@ type LBClient struct {
 	// If the caller of DoContext has cancelled the request, HealthCheck is not called.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
-	// Timeout limits every call to Do. In DoContext, Timeout applies to clients without a DoContext method. If the
+	// Timeout limits every call to Do. In DoContext, Timeout applies only to clients that have no DoContext method. If the
 	// context has a deadline, the deadline replaces Timeout. Zero or a negative value means DefaultLBClientTimeout.
 	Timeout time.Duration
 
@@ -134,8 +134,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	return err
 }
 
-// PendingRequests returns the number of calls in flight through lb. The PendingRequests method lets an LBClient be a
-// client of another LBClient.
+// PendingRequests returns the number of calls in flight through lb. Because of the method PendingRequests, an LBClient
+// can be a client of another LBClient.
 func (lb *LBClient) PendingRequests() int {
 	n := 0
 	for _, m := range lb.all() {

@@ -13,21 +13,21 @@ import (
 const DefaultMaxPendingRequests = 1024
 
 // PipelineClient sends requests to one host without waiting for earlier responses. A PipelineClient uses few
-// connections, on which responses arrive in the order of the requests (RFC 9112 §9.3.2). Use a PipelineClient for many
-// small requests to a nearby server. In a pipeline, a slow response delays all later responses on its connection. For
-// requests with slow responses, use a HostClient. A PipelineClient always uses HTTP/1.1.
+// connections. On each connection, responses arrive in the order of the requests (RFC 9112 §9.3.2). Use a
+// PipelineClient for many small requests to a nearby server. In a pipeline, a slow response delays all later responses
+// on its connection. For requests with slow responses, use a HostClient. A PipelineClient always uses HTTP/1.1.
 //
 // Bodies are kept in memory. If a request body is a stream, the client reads the whole stream before it sends the
 // request. A request that is not idempotent delays later requests until its response has arrived; see
 // PipelineNonIdempotent. CONNECT and upgrade requests are refused.
 //
 // When a connection closes, calls that wait for a response on this connection fail with a *ClosedError. Unless
-// DetailedErrors is set, the first waiting call fails with io.EOF instead. In two cases, a closed connection makes the
-// client retry a call over another connection:
+// DetailedErrors is set, the first waiting call fails with io.EOF instead of a *ClosedError. After a connection has
+// closed, the client retries a call over another connection in two cases:
 //
-//   - A call is always retried if the server cannot have acted on its request. For example, the request was not sent,
-//     or an earlier response announced that the connection would be closed.
-//   - If the connection had delivered a response before, an idempotent request (RFC 9110 §9.2.2) is retried once. A
+//   - A call is always retried if the server cannot have acted on its request. For example, the client did not send the
+//     request, or an earlier response said that the connection would be closed.
+//   - An idempotent request (RFC 9110 §9.2.2) is retried once if its connection had already delivered a response. A
 //     request with an Idempotency-Key counts as idempotent.
 //
 // If a dial fails, the calls that wait for the new connection move to another open connection. If no open connection
@@ -35,12 +35,12 @@ const DefaultMaxPendingRequests = 1024
 // Between dials, calls that need a new connection fail at once with the last dial's error.
 //
 // A call that has timed out is never retried. If the next response on a connection belongs to a timed-out call, the
-// client waits up to one second and discards the response. If the response does not arrive within one second, the
-// client closes the connection.
+// client waits up to one second for the response. The client discards the response. If the response does not arrive
+// within one second, the client closes the connection.
 //
 // Each connection has two goroutines, one for writing and one for reading. The goroutines of a connection end when the
-// connection breaks or has been idle for MaxIdleConnDuration. If a function of the PipelineClient panics on a
-// connection's goroutine, all calls on the connection return a *PanicError.
+// connection breaks or has been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on
+// a connection's goroutine, all calls on the connection return a *PanicError.
 //
 // Addr must be set. The zero value of every other field is a safe default. All methods may be called
 // concurrently. Do not change fields after the first call, and do not copy a PipelineClient.
@@ -48,23 +48,23 @@ type PipelineClient struct {
 	_ noCopy
 
 	// Addr is the address to connect to, as host:port. Addr can list several addresses, separated by commas. Each new
-	// connection uses the next address in the list. The port defaults to 80, or to 443 with IsTLS. For a unix socket,
-	// use "unix:" followed by the path; see TCPDialer.
+	// connection uses the next address in the list. The default port is 80. If IsTLS is set, the default port is 443. For
+	// a unix socket, use "unix:" followed by the path; see TCPDialer.
 	Addr string
 
 	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
 	IsTLS bool
 
-	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
-	// is empty, the host in the address becomes the clone's ServerName. Do not change the configuration after its first
-	// use, because the client can resume earlier TLS sessions.
+	// TLSConfig configures TLS. Nil means the default configuration. The client uses a clone of the configuration. If
+	// ServerName is empty, the client uses the host in the server's address as the server name. Do not change the
+	// configuration after its first use, because the client can resume TLS sessions from before the change.
 	//
-	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
-	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
-	// call VerifyPeerCertificate for resumed sessions.
+	// If ClientSessionCache is nil, the client has its own cache of TLS sessions for each configuration. The client caches
+	// no sessions if VerifyPeerCertificate is set without VerifyConnection: crypto/tls does not call VerifyPeerCertificate
+	// for resumed sessions.
 	TLSConfig *tls.Config
 
-	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
+	// Name is the User-Agent header of requests that do not set a User-Agent. The default is "gallop".
 	Name string
 
 	// NoDefaultUserAgentHeader turns off the default User-Agent. A User-Agent from Name or from the request is still
@@ -74,21 +74,22 @@ type PipelineClient struct {
 	// DialContext opens connections. The function's network argument is always "tcp". DialContext takes precedence over
 	// Dial. If DialContext and Dial are both nil, the client uses a TCPDialer that the whole process shares.
 	//
-	// DialContext runs on its own goroutine. Calls share connections, so the context does not depend on a call. The
-	// context is done ten seconds after the client has begun to open the connection.
+	// DialContext runs on its own goroutine. Calls share connections, so the context does not belong to a single call. The
+	// context is done ten seconds after the client has started to open the connection.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Dial opens connections. The function has no timeout argument. If Dial takes longer than ten seconds, the client
-	// gives up and closes the connection that Dial returns later.
+	// gives up. When Dial returns a connection later, the client closes the connection.
 	//
-	// With Dial, Addr can also be empty or the path of a socket. Dial gets Addr unchanged, without a default port. If
-	// IsTLS is set, Dial may return a connection that already uses TLS. The client recognizes a TLS connection by its
-	// method Handshake() error. A function that returns a TLS connection must verify the certificate itself.
+	// If Dial is set, Addr may also be empty or the path of a socket. Dial gets Addr unchanged, without a default port. If
+	// IsTLS is set, Dial may return a connection that already uses TLS. If the connection has a method Handshake() error,
+	// the client assumes that the connection uses TLS. A function that returns a TLS connection must verify the server's
+	// certificate itself.
 	Dial DialFunc
 
 	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
-	// value means ReadBufferSize, or 4096 if ReadBufferSize is not set either, as in fasthttp. If the status line and
-	// headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
+	// value means the value of ReadBufferSize, as in fasthttp. If ReadBufferSize is not set either, the maximum is 4096.
+	// If the status line and headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
@@ -104,18 +105,18 @@ type PipelineClient struct {
 	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes iterators over response headers, such as ResponseHeader.All, yield names as
-	// they were received. DisableHeaderNamesNormalizing does not affect requests; see
+	// DisableHeaderNamesNormalizing makes iterators over response headers, such as ResponseHeader.All, yield the names
+	// exactly as the server sent them. DisableHeaderNamesNormalizing does not affect requests; see
 	// [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
-	// MaxConns limits the open connections. Zero or a negative value means one. A new connection is opened when every
-	// open connection has calls in flight.
+	// MaxConns limits the open connections. Zero or a negative value means one connection. A new connection is opened when
+	// every open connection has calls in flight.
 	MaxConns int
 
 	// MaxPendingRequests limits the calls in flight on each connection. Zero or a negative value means
 	// DefaultMaxPendingRequests. The maximum is 1,048,576. When the limit is reached, a new call waits if it has a
-	// deadline or a context that can be cancelled. A call without a deadline or cancellable context fails with
+	// deadline or a context that can be cancelled. A call without a deadline and without a cancellable context fails with
 	// ErrPipelineOverflow.
 	MaxPendingRequests int
 
@@ -131,29 +132,30 @@ type PipelineClient struct {
 	// WriteBufferSize is still written as a whole. Zero or a negative value means 64 KiB.
 	WriteBufferSize int
 
-	// ReadTimeout limits the time for a response. The time starts when the response becomes the next one due on the
-	// connection, and ends with its last byte. Zero or a negative value means no limit.
+	// ReadTimeout limits the time for a response. The time starts when the client starts to send the request. If earlier
+	// responses on the connection are outstanding, the time starts when all of them have arrived. The time ends with the
+	// last byte of the response. Zero or a negative value means no limit.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time of each write to a connection. Zero or a negative value means no limit.
 	WriteTimeout time.Duration
 
-	// PipelineNonIdempotent lets the client send further requests while a request that is not idempotent is still
-	// waiting for its response. If the connection breaks, you cannot know which requests in flight the server has acted
-	// on.
+	// PipelineNonIdempotent lets the client send further requests before the response to a non-idempotent request has
+	// arrived. If the connection breaks, you cannot know which of the requests in flight the server has executed.
 	PipelineNonIdempotent bool
 
-	// DetailedErrors makes every error name the method, the URL and the phase of the call. Most errors are of type
+	// DetailedErrors makes every error contain the method, the URL and the phase of the call. Most errors are of type
 	// *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. When a connection closes, the first
 	// waiting call returns a *ClosedError. Without DetailedErrors, errors that fasthttp programs compare with ==, such as
-	// ErrTimeout, are returned unwrapped, and the first waiting call returns io.EOF instead of a *ClosedError.
+	// ErrTimeout, are returned unwrapped. Without DetailedErrors, the first waiting call returns io.EOF instead of a
+	// *ClosedError.
 	DetailedErrors bool
 
 	// Trace contains functions that the client calls for events on its connections. Calls share connections, so
-	// WithClientTrace has no effect on a PipelineClient. The client calls the functions for lookups, dials and
-	// handshakes. GotConn is called for each new connection, and CallFailed for each failed call. WroteRequest is
-	// called for each write, which can contain several requests. GotFirstByte and GotInterim are called for responses.
-	// The client does not call GetConn, PutIdleConn or WroteHeaders. While a function runs, all calls on the connection
+	// WithClientTrace has no effect on a PipelineClient. The client calls the functions for lookups, dials and handshakes.
+	// GotConn is called for each new connection. CallFailed is called for each failed call. WroteRequest is called for
+	// each write, which can contain several requests. GotFirstByte and GotInterim are called for responses. The client
+	// does not call GetConn, PutIdleConn or WroteHeaders. While a function in Trace runs, all calls on the connection
 	// wait. If Trace is nil, connections are not traced.
 	Trace *ClientTrace
 

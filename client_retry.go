@@ -15,16 +15,15 @@ import (
 // Deprecated: use RetryIfErrFunc, which gets the error.
 type RetryIfFunc func(request *Request) bool
 
-// RetryIfErrFunc decides whether a failed request is sent again. attempts is how many times the request has been sent
-// so far, and err is the last attempt's error. If resetTimeout is true, the request's timeout starts
-// again before the next attempt. [SafeToRetry] reports whether a request can safely be repeated. request.Context() returns the context
-// of the call.
+// RetryIfErrFunc decides whether a failed request is sent again. attempts is the number of attempts so far, and err is
+// the error of the last attempt. If resetTimeout is true, the request's timeout starts again before the next attempt.
+// [SafeToRetry] reports whether a request can safely be repeated. request.Context() returns the context of the call.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
 // RetryIfErrUpstreamFunc decides whether a failed request is sent again. upstream is the address of the server, or ""
 // if there was no connection. See [RetryIfErrFunc] for the other parameters.
 //
-// Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream contain the address.
+// Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream contain the server's address.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
 
 // do makes a call.
@@ -222,11 +221,12 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 //     that returns true, such as [ClosedError.NotProcessed].
 //   - The request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
 //
-// If err is nil, SafeToRetry returns false. If the failed attempt has read from a body stream, SafeToRetry also returns
-// false. Before you repeat a request with a body stream, set the body again.
+// If err is nil, SafeToRetry returns false. If the failed attempt has read from a body stream, SafeToRetry returns
+// false too. Before you repeat a request with a body stream, set the body again.
 //
-// SafeToRetry does not say whether another attempt makes sense. For example, the result can be true for a request that
-// has timed out. A Client or HostClient returns a ClosedError only if DetailedErrors is set.
+// SafeToRetry does not predict whether another attempt will succeed. For example, the result can be true for a request
+// that has timed out. If the server closes the connection, a Client or HostClient returns a *ClosedError only if
+// DetailedErrors is set.
 func SafeToRetry(req *Request, err error) bool {
 	return err != nil && !req.spent && (notProcessed(err) || isIdempotent(req))
 }

@@ -17,8 +17,8 @@ const (
 	// DefaultMaxIdleConnDuration is how long an idle connection is kept by default.
 	DefaultMaxIdleConnDuration = 10 * time.Second
 
-	// DefaultMaxIdemponentCallAttempts is the default of HostClient.MaxIdemponentCallAttempts. The number includes
-	// the first attempt of a call.
+	// DefaultMaxIdemponentCallAttempts is the default of HostClient.MaxIdemponentCallAttempts. The number of attempts
+	// includes the first attempt of a call.
 	DefaultMaxIdemponentCallAttempts = 5
 
 	// DefaultMaxResponseBodySize is the default limit on response bodies that are read into memory, in bytes.

@@ -12,10 +12,10 @@ import (
 )
 
 // ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
-// call. Any function may be nil. The functions may run on any goroutine and may run concurrently. While a function
-// runs, the call waits.
+// call. Any function may be nil. The functions may run on any goroutine and may run concurrently. While one of the
+// functions runs, the call waits.
 type ClientTrace struct {
-	// GetConn is called when the call starts to look for a connection to addr.
+	// GetConn is called before the client looks for a connection to addr.
 	GetConn func(addr string)
 
 	// GotConn is called when the call gets a connection, whether new or reused.
@@ -107,7 +107,7 @@ type GotConnInfo struct {
 
 	// Protocol is the version of HTTP on the connection. In this version of the module, Protocol is always
 	// "HTTP/1.1".
-	Protocol string // "HTTP/1.1"; later versions may have others
+	Protocol string // "HTTP/1.1"; later versions of this module may use other values
 
 	// Addr is the address that was dialed.
 	Addr string

@@ -9,13 +9,13 @@ import (
 
 // RoundTripper makes a single attempt of a call. To wrap whole calls, implement [Doer] instead.
 type RoundTripper interface {
-	// RoundTrip sends req to hc's host and reads the response into resp. RoundTrip must stop when req.Context() is
-	// done. If req.GetTimeOut() is not 0, RoundTrip must also stop after that time. If err is not nil, retry reports
+	// RoundTrip sends req to hc's host and reads the response into resp. RoundTrip must stop when req.Context() is done.
+	// If req.GetTimeOut() is not 0, RoundTrip must also stop after that time. If RoundTrip returns an error, retry reports
 	// whether hc may make another attempt. RoundTrip may be called concurrently.
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
-// DefaultTransport makes attempts in the same way as a HostClient without a Transport. Assigning to DefaultTransport
+// DefaultTransport makes attempts in the same way as a HostClient whose Transport is nil. Assigning to DefaultTransport
 // has no effect. Set [HostClient.Transport] or [Client.Transport] instead.
 var DefaultTransport RoundTripper = transport{}
 

@@ -70,7 +70,7 @@ func AppendBrotliBytesLevel(dst, src []byte, level int) []byte {
 }
 
 // AppendZstdBytes compresses src with zstd at CompressZstdDefault, appends the compressed data to dst and returns the
-// extended slice. The window is at most 8 MiB, as RFC 9659 requires.
+// extended slice. The compression window is at most 8 MiB, as RFC 9659 requires.
 func AppendZstdBytes(dst, src []byte) []byte {
 	return AppendZstdBytesLevel(dst, src, CompressZstdDefault)
 }
@@ -135,16 +135,16 @@ func writeEncoded(w io.Writer, p []byte, c coding.Coding, level int) (int, error
 // AppendGunzipBytes decompresses the gzip data src, appends the decompressed data to dst and returns the extended
 // slice. src may consist of several gzip members in a row (RFC 1952 §2.2).
 //
-// If the decompressed data has more than 32 MiB, the error is ErrDecompressedTooLarge. If src grows to more than 100
-// times its size and to more than 1 MiB, the error is ErrDecompressionRatio. After an error, AppendGunzipBytes returns
-// dst unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
+// If the decompressed data has more than 32 MiB, the error is ErrDecompressedTooLarge. If the decompressed data has
+// more than 1 MiB and is more than 100 times as large as src, the error is ErrDecompressionRatio. After an error,
+// AppendGunzipBytes returns dst unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
 func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Gzip), coding.Limits{})
 }
 
 // AppendInflateBytes decompresses the deflate data src, appends the decompressed data to dst and returns the extended
-// slice. src may lack the zlib header, although RFC 9110 §8.4.1.2 requires one. See [AppendGunzipBytes] for limits and
-// errors.
+// slice. RFC 9110 §8.4.1.2 requires a zlib header, but AppendInflateBytes also accepts src without the header. See
+// [AppendGunzipBytes] for limits and errors.
 func AppendInflateBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Deflate), coding.Limits{})
 }
@@ -156,14 +156,15 @@ func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 }
 
 // AppendUnzstdBytes decompresses the zstd data src, appends the decompressed data to dst and returns the extended
-// slice. src may consist of several frames in a row. AppendUnzstdBytes refuses a frame that needs a window of more than
-// 8 MiB (RFC 9659). See [AppendGunzipBytes] for limits and errors.
+// slice. src may consist of several zstd frames in a row. AppendUnzstdBytes refuses a frame that needs a window of more
+// than 8 MiB (RFC 9659). See [AppendGunzipBytes] for limits and errors.
 func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Zstd), coding.Limits{})
 }
 
 // WriteGunzip decompresses the gzip data p and writes the result to w. WriteGunzip returns the number of bytes written
-// to w. If p is invalid, w can already have received part of the result. See [AppendGunzipBytes] for limits and errors.
+// to w. Even if p is invalid, WriteGunzip may have written part of the result to w. See [AppendGunzipBytes] for limits
+// and errors.
 func WriteGunzip(w io.Writer, p []byte) (int, error) { return writeDecoded(w, p, coding.Gzip) }
 
 // WriteInflate decompresses the deflate data p and writes the result to w. See [WriteGunzip].

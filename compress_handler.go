@@ -11,28 +11,28 @@ func CompressHandler(h RequestHandler) RequestHandler {
 
 // CompressHandlerLevel returns a handler that calls h and compresses the response with gzip, zstd or deflate. The
 // handler uses the coding that the client prefers in Accept-Encoding (RFC 9110 §12.5.3). If the client accepts several
-// codings and prefers none, the handler chooses gzip over zstd, and zstd over deflate. level is a gzip level. For zstd,
-// the handler translates level to the zstd level that needs about the same CPU time.
+// codings equally, the handler chooses gzip over zstd, and zstd over deflate. level is a gzip level. For zstd, the
+// handler translates level to the zstd level that needs about the same CPU time.
 //
 // The response is not compressed in these cases:
 //
 //   - The response already has a Content-Encoding. To turn off compression for a response, set Content-Encoding to
 //     "identity".
 //   - The body has fewer than 200 bytes, or compression does not make the body smaller.
-//   - The Content-Type is one that rarely compresses well, such as image/jpeg.
+//   - The body has a Content-Type that rarely compresses well, such as image/jpeg.
 //   - The response is partial content (206).
 //   - The response has a header with a digest of the body, or Cache-Control: no-transform.
 //
-// Every compressible response gets Vary: Accept-Encoding, even if the response is sent uncompressed. A 206 for
-// compressible content and every 304 get the Vary header too. When the handler compresses a response, it makes a strong
-// ETag weak and removes the Content-Length and Accept-Ranges headers. If the If-None-Match header of a request contains
-// the weak ETag, a 304 also has the weak ETag. The handler compresses a body stream while the stream is sent. A flush
-// of the body stream immediately sends all data written so far. The response to HEAD has the same headers as the
-// response to GET, except for Content-Length.
+// Every compressible response gets Vary: Accept-Encoding, even if the response is sent uncompressed. A 206 response
+// with compressible content and every 304 response get the Vary header too. When the handler compresses a response, it
+// makes a strong ETag weak and removes the Content-Length and Accept-Ranges headers. A 304 response also has the weak
+// ETag if the request's If-None-Match header contains the weak ETag. The handler compresses a body stream while the
+// stream is sent. A flush of the body stream immediately sends all data that has been written so far. The response to
+// HEAD has the same headers as the response to GET, except for Content-Length.
 //
-// Do not compress a response that contains both a secret and text from the request. An attacker who sees the lengths of
-// compressed responses could guess the secret step by step (the BREACH attack). Set Cache-Control: no-transform on a
-// response with a secret.
+// Do not compress a response that contains both a secret and text from the request. By observing the lengths of
+// compressed responses, an attacker could guess the secret step by step (the BREACH attack). Set Cache-Control:
+// no-transform on a response with a secret.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Gzip, coding.Zstd, coding.Deflate},

@@ -12,12 +12,12 @@ import (
 // Cookie holds the name, the value and the attributes of a cookie in a Set-Cookie header (RFC 6265).
 //
 // The zero value is an empty cookie, ready to use. Do not copy a Cookie; use CopyTo. Only one goroutine at a time may
-// use a Cookie. The methods of a Cookie return slices that point into the cookie's memory. A slice is valid until the
-// cookie is changed or released.
+// use a Cookie. The methods of a Cookie return slices that point into the cookie's memory. A returned slice is valid
+// until the cookie is changed or released.
 //
-// Setters prevent injection, for example by a value such as "x; Domain=evil.example" or by a line break. A setter that
-// refuses its argument leaves the key, value or attribute empty. A cookie with an empty key is not written at all.
-// Setters refuse
+// Setters prevent the injection of attributes or headers, for example through the value "x; Domain=evil.example" or
+// through a line break. If a setter refuses its argument, the key, value or attribute is empty afterwards. A cookie
+// with an empty key is not written at all. Setters refuse
 //
 //   - a key that is not a token (RFC 9110 §5.6.2),
 //   - a value with a control character, '"', ';', '\' or a byte above 0x7E, apart from a pair of quotes around
@@ -76,7 +76,7 @@ func (c *Cookie) Reset() {
 	c.text = emptied(c.text)
 }
 
-// CopyTo copies src to c. As in fasthttp, the receiver is the copy and the argument is the source.
+// CopyTo makes c a copy of src. As in fasthttp, the argument is the source of the copy.
 func (c *Cookie) CopyTo(src *Cookie) {
 	if c != src {
 		c.set.CopyFrom(&src.set)
@@ -98,7 +98,8 @@ func (c *Cookie) SetValue(value string) { c.setValue(UnsafeBytes(value)) }
 // Domain returns the Domain attribute. If the attribute is not set, the result is empty.
 func (c *Cookie) Domain() []byte { return c.set.Domain }
 
-// SetDomain sets the Domain attribute. If domain is empty, clients send the cookie only to the host that set it.
+// SetDomain sets the Domain attribute. If domain is empty, clients send the cookie only to the host that set the
+// cookie.
 func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 
 // Path returns the Path attribute. If the attribute is not set, the result is empty.
@@ -159,9 +160,9 @@ func (c *Cookie) SetPartitioned(partitioned bool) {
 	}
 }
 
-// Parse parses src, the value of a Set-Cookie header, and stores the cookie in c. The method follows the rules for
-// browsers (RFC 6265 §5.2) and ignores unknown attributes and attributes with an invalid value. If an attribute occurs
-// several times, the last one counts. The name does not have to be a token. The name and the value can contain bytes
+// Parse parses src, the value of a Set-Cookie header, and stores the cookie in c. Parse follows the rules for browsers
+// (RFC 6265 §5.2). Parse ignores unknown attributes and attributes with invalid values. If an attribute occurs several
+// times, the last occurrence counts. The name does not have to be a token. The name and the value can contain bytes
 // above 0x7F.
 //
 // If src contains a control character or an invalid Domain, the error is ErrInvalidCookieValue. If the value contains

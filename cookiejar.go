@@ -14,19 +14,19 @@ import (
 // The zero value is an empty jar, ready to use. Do not copy a CookieJar. Several goroutines may use a CookieJar at
 // once. The jar keeps cookies in memory only.
 //
-//   - A cookie without a Domain attribute is sent only to the host that set it. A cookie with a Domain attribute is
-//     sent to that domain and its subdomains. The jar refuses a Domain under which anybody can register a name, such as
-//     "co.uk". The list of such domains comes from golang.org/x/net/publicsuffix.
+//   - A cookie without a Domain attribute is sent only to the host that set the cookie. A cookie with a Domain
+//     attribute is sent to this domain and its subdomains. The jar refuses a Domain under which anybody can register a
+//     name, such as "co.uk". The list of such domains comes from golang.org/x/net/publicsuffix.
 //   - A Secure cookie is set and sent over https only, even for localhost. A response over http cannot replace
 //     a cookie that was set with Secure.
 //   - The jar enforces the rules for cookie names with the prefix __Secure- or __Host-.
 //   - Max-Age takes precedence over Expires. No cookie lives longer than 400 days.
-//   - The jar stores SameSite but ignores SameSite when it chooses cookies. A client that loads no pages cannot know
-//     whether a request comes from a different site. The jar refuses SameSite=None without Secure.
+//   - The jar stores SameSite but ignores SameSite when it chooses cookies. Only a browser knows which site a request
+//     comes from. The jar refuses SameSite=None without Secure.
 //   - A cookie's name and value may have up to 4096 bytes in total.
-//   - The jar holds at most 180 cookies per registrable domain and 3000 in total. When a limit is exceeded, expired
-//     cookies are removed first, then the least recently used cookies. Within a domain, cookies without Secure are
-//     removed before cookies with Secure.
+//   - The jar holds at most 180 cookies per registrable domain and 3000 in total. When a limit is exceeded, the jar
+//     first removes expired cookies, and then the least recently used cookies. Within a domain, the jar removes cookies
+//     without Secure before cookies with Secure.
 type CookieJar struct {
 	_ noCopy
 
@@ -34,8 +34,9 @@ type CookieJar struct {
 	store cookie.Store // protected by mu
 }
 
-// SetCookies stores the cookies in h, the header of a response from u. SetCookies skips cookies that u must not set,
-// and removes expired cookies from the jar.
+// SetCookies stores the cookies in h, the header of a response from u. SetCookies skips cookies that a response from u
+// must not set. If a cookie in h has already expired, SetCookies removes the stored cookie with the same name, domain
+// and path.
 func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	l := &h.head.Fields
 	i := l.FindID(field.SetCookie)
@@ -89,7 +90,7 @@ func (j *CookieJar) SetRequestCookies(req *Request) {
 }
 
 // Cookies returns copies of the cookies for u, in the same order as AppendCookies. If a cookie was set without a Domain
-// attribute, its Domain is empty.
+// attribute, the Domain of the copy is empty.
 func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	at, ok := cookiePlaceOf(u)
 	if !ok {

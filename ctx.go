@@ -16,8 +16,8 @@ import (
 //
 // A RequestCtx belongs to the server. Do not copy a RequestCtx. After the handler has returned, do not use the
 // RequestCtx or any byte slice that one of its methods returned. You may keep strings that the methods of a RequestCtx
-// returned. Several goroutines may call the methods of context.Context at the same time. For any other method,
-// concurrent calls are allowed only if the method's comment says so.
+// returned. Several goroutines may call the methods of context.Context at the same time. Concurrent calls of any other
+// method are allowed only if the method's comment says so.
 type RequestCtx struct {
 	noCopy noCopy
 
@@ -125,8 +125,8 @@ func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	}
 }
 
-// Init2 prepares ctx for programs that serve requests themselves. The request in ctx is empty. LocalAddr and RemoteAddr
-// return the addresses of conn. conn and logger may be nil. The last argument has no effect.
+// Init2 prepares ctx for programs that serve requests without a Server. The request in ctx is empty. LocalAddr and
+// RemoteAddr return the addresses of conn. conn and logger may be nil. The last argument has no effect.
 func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	if !ctx.recycle(false) {
 		ctx.Request.ResetUserValues()
@@ -139,9 +139,9 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	ctx.time = time.Now()
 }
 
-// InitContext makes parent the parent context of ctx. InitContext is meant for programs that serve requests themselves.
-// ctx has the deadline of parent. When parent is done, ctx is done too. ctx.Value first looks for a user value of ctx,
-// and then calls parent.Value.
+// InitContext makes parent the parent context of ctx. InitContext is meant for programs that serve requests without a
+// Server. ctx has the deadline of parent. When parent is done, ctx is done too. ctx.Value first looks for a user value
+// of ctx, and then calls parent.Value.
 func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l := &ctx.life
 	l.mu.Lock()
@@ -151,8 +151,8 @@ func (ctx *RequestCtx) InitContext(parent context.Context) {
 }
 
 // Parent returns the parent context of ctx. Server.ConnContext, Server.BaseContext or InitContext sets the parent. The
-// default is context.Background. The parent outlives the request. Work that continues after the handler has returned
-// can use the parent instead of ctx.
+// default is context.Background. The parent context outlives the request. Work that continues after the handler has
+// returned can use the parent context instead of ctx.
 func (ctx *RequestCtx) Parent() context.Context {
 	l := &ctx.life
 	l.mu.Lock()
@@ -163,11 +163,11 @@ func (ctx *RequestCtx) Parent() context.Context {
 	return l.parent
 }
 
-// Conn returns the request's connection. Use Conn to get facts about the connection, such as addresses and the TLS
+// Conn returns the request's connection. Use the connection only to get information such as addresses and the TLS
 // state. Do not read from the returned connection, write to it or close it. To read, write or close, use the connection
 // that HijackConn returns. To set deadlines, call ctx.SetReadDeadline and ctx.SetWriteDeadline. Over HTTP/2, Conn
-// returns the same value for all requests on a connection. The returned value's methods that read, write, close or set
-// deadlines fail with errors.ErrUnsupported over HTTP/2. If the request is not served by a Server, Conn returns nil.
+// returns the same value for all requests on a connection. The methods of this value that read, write, close or set
+// deadlines fail with errors.ErrUnsupported. If the request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.conn != nil {
 		return ctx.conn.nc
@@ -195,8 +195,8 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 // of the number can change between versions.
 func (ctx *RequestCtx) ID() uint64 { return ctx.connID<<32 | ctx.requestNum&(1<<32-1) }
 
-// Time returns the time at which the server received the request. More precisely, Time returns the time of the last
-// read from the connection before the handler was called.
+// Time returns when the server received the request. More precisely, the result is the time of the last read from the
+// connection before the handler was called.
 func (ctx *RequestCtx) Time() time.Time { return ctx.time }
 
 // LocalAddr returns the local address of the connection. The result is never nil.
@@ -228,10 +228,10 @@ var zeroAddr = &net.TCPAddr{IP: net.IPv4zero}
 // address that a proxy has reported.
 func (ctx *RequestCtx) SetRemoteAddr(a net.Addr) { ctx.fakeRemote = a }
 
-// LocalIP returns the IP address in LocalAddr, or 0.0.0.0 if LocalAddr has no IP address.
+// LocalIP returns the IP address in LocalAddr. If LocalAddr has no IP address, the result is 0.0.0.0.
 func (ctx *RequestCtx) LocalIP() net.IP { return addrIP(ctx.LocalAddr()) }
 
-// RemoteIP returns the IP address in RemoteAddr, or 0.0.0.0 if RemoteAddr has no IP address.
+// RemoteIP returns the IP address in RemoteAddr. If RemoteAddr has no IP address, the result is 0.0.0.0.
 func (ctx *RequestCtx) RemoteIP() net.IP { return addrIP(ctx.RemoteAddr()) }
 
 func addrIP(a net.Addr) net.IP {
@@ -244,8 +244,8 @@ func addrIP(a net.Addr) net.IP {
 // tlsStater is a *tls.Conn, or a connection that embeds one.
 type tlsStater interface{ ConnectionState() tls.ConnectionState }
 
-// IsTLS reports whether the request arrived over TLS, that is, whether the connection is a *tls.Conn or embeds one.
-// IsTLS does not check whether the handshake is complete.
+// IsTLS reports whether the request arrived over TLS, that is, whether the connection is a *tls.Conn or embeds a
+// *tls.Conn. The result can be true before the handshake is complete.
 func (ctx *RequestCtx) IsTLS() bool {
 	_, ok := ctx.Conn().(tlsStater)
 	return ok
@@ -291,8 +291,8 @@ func (ctx *RequestCtx) String() string {
 }
 
 // EarlyHints sends the Link headers of ctx.Response in a 103 response (RFC 8297). The client can then load the linked
-// resources while the handler works. If the client uses HTTP/1.0 or ctx.Response has no Link header, EarlyHints does
-// nothing.
+// resources while the handler works. EarlyHints does nothing if the client uses HTTP/1.0, or if ctx.Response has no
+// Link header.
 func (ctx *RequestCtx) EarlyHints() error {
 	if !ctx.Response.Header.head.Fields.Has(field.Link) {
 		return nil
@@ -301,11 +301,11 @@ func (ctx *RequestCtx) EarlyHints() error {
 }
 
 // WriteInterim sends an interim response (RFC 9110 §15.2) with the current headers of ctx.Response. The final response
-// also has these headers, unless the handler removes the headers. status must be 100 or in the range 102 to 199. If the
-// client uses HTTP/1.0, WriteInterim sends nothing.
+// also has these headers, unless the handler removes them from ctx.Response. status must be 100 or in the range 102 to
+// 199. If the client uses HTTP/1.0, WriteInterim sends nothing.
 //
-// WriteInterim sends status 100 only if the client waits for status 100 before sending the body. The server also sends
-// status 100 when the handler starts to read the body.
+// WriteInterim sends status 100 only if the client is waiting for this status before it sends the body. The server also
+// sends status 100 when the handler starts to read the body.
 func (ctx *RequestCtx) WriteInterim(status int) error {
 	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus

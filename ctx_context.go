@@ -33,11 +33,11 @@ type lifetime struct {
 // Done returns a channel that is closed when the client goes away or the request's deadline passes. The channel is also
 // closed when the server shuts down or the handler has returned.
 //
-// A client goes away when it closes or resets the connection, or when it stops reading the response. See
+// The client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
-// server must watch the connection. The server starts to watch the connection at the first call of Done. If the request
-// body is unread, the server first waits until the body has been read. If the client has already sent another request,
-// the server notices a reset but not a close.
+// server has to watch the connection. The first call of Done makes the server watch the connection. The server watches
+// the connection only after the request body has been read. If the client has already sent another request, the server
+// notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -60,14 +60,14 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return done
 }
 
-// OnDisconnect registers a function f. If the request ends before the handler returns, the server calls f on a separate
-// goroutine. cause says why the request ended:
+// OnDisconnect registers a function f. If the request is cancelled before the handler returns, the server calls f on a
+// separate goroutine. The argument cause says why the request was cancelled:
 //
 //   - context.Canceled: the client went away. See Done for when the server notices that the client went away.
 //   - context.DeadlineExceeded: the request timed out.
 //   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext is done.
 //
-// The server does not call f because of a shutdown. If the client has already gone away, or a deadline has already
+// A shutdown of the server does not cause a call of f. If the client has already gone away, or a deadline has already
 // passed, the server calls f immediately. f must not use ctx.
 //
 // You may call OnDisconnect several times, for example in several middleware. The server calls each registered function
@@ -119,8 +119,8 @@ type disconnect struct {
 	next *disconnect // of the previous call
 }
 
-// Err returns nil until the channel that Done returns is closed. After that, Err returns context.Canceled or
-// context.DeadlineExceeded.
+// Err returns nil as long as the channel that Done returns is open. Once the channel is closed, Err returns
+// context.Canceled or context.DeadlineExceeded.
 func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
 	l.mu.Lock()

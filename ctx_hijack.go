@@ -34,16 +34,17 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 
 // AcceptStream accepts a CONNECT request or an upgrade request. AcceptStream sends the response and returns a
 // connection. The client and the handler then exchange bytes over the returned connection. AcceptStream sets the status
-// and the headers that accept the request. All other response headers come from ctx.Response. If the handler has set an
-// Upgrade header in ctx.Response, the new protocol comes from that header. By default, the new protocol is the one that
-// the method Upgrade returns.
+// and the headers that accept the request. All other response headers come from ctx.Response. By default, the
+// connection switches to the protocol that the method Upgrade returns. To switch to a different protocol, set the
+// Upgrade header in ctx.Response.
 //
 // AcceptStream needs a connection that HijackConn can take over. Once this module supports HTTP/2, AcceptStream will
 // also work over HTTP/2. Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The
 // server does not close the returned connection when the handler returns, so the program must close the connection.
 //
 // AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
-// HijackConn would fail. After an error, ctx.Response is unchanged, unless the error came from the connection.
+// HijackConn cannot take over the connection. After an error, ctx.Response is unchanged, unless the connection caused
+// the error.
 func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	protocol, upgrades := ctx.Upgrade()
 	if !upgrades && !ctx.Request.Header.IsConnect() {
@@ -77,7 +78,7 @@ func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 //
 // Hijack returns no error. If the connection cannot be handed over, as with HTTP/2, the server sends 501 (Not
 // Implemented) instead of the handler's response. To check in advance, call HijackErr. Unlike Hijack, AcceptStream will
-// also work over HTTP/2.
+// also work over HTTP/2 once this module supports HTTP/2.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handler }
 
 // HijackSetNoResponse sets whether Hijack and HijackConn omit the response. By default, the server writes the response
@@ -85,19 +86,19 @@ func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handl
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
 // HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. HijackHandler is meant for
-// programs that serve requests themselves. If Hijack was not called, handler is nil.
+// programs that serve requests without a Server. If Hijack was not called, handler is nil.
 func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
 	return ctx.hijackHandler, ctx.hijackNoResponse
 }
 
-// InitHijack makes HijackErr return nil. InitHijack is meant for programs that serve requests themselves and that call
-// HijackHandler after the handler has returned.
+// InitHijack makes HijackErr return nil. InitHijack is meant for programs that serve requests without a Server. After
+// the handler has returned, the program must call HijackHandler.
 func (ctx *RequestCtx) InitHijack() { ctx.mayHijack = true }
 
-// HijackErr returns nil if a call of Hijack would work, and an error otherwise. If the protocol does not allow handing
-// over the connection, as with HTTP/2, the error wraps errors.ErrUnsupported. If the request is not served by a Server,
-// the error wraps errors.ErrUnsupported too. Any other error means that the handler has already hijacked the
-// connection, or that the request has timed out.
+// HijackErr returns an error if Hijack cannot hand over the connection. If Hijack can hand over the connection, the
+// result is nil. If the protocol does not allow handing over the connection, as with HTTP/2, the error wraps
+// errors.ErrUnsupported. If the request is not served by a Server, the error wraps errors.ErrUnsupported too. Any other
+// error means that the handler has already hijacked the connection, or that the request has timed out.
 func (ctx *RequestCtx) HijackErr() error {
 	if ctx.mayHijack {
 		return nil

@@ -49,7 +49,7 @@ func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestUR
 func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 
 // Path returns the normalized path of the request target. Normalizing decodes percent-encoding, removes dot segments,
-// and merges repeated slashes into one. Use the normalized path for routing and access checks. See [URI.Path].
+// and merges repeated slashes into one slash. Use the normalized path for routing and access checks. See [URI.Path].
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
 // Host returns the requested host in lower case, including the port if there is one. If the request target has no host,
@@ -73,10 +73,10 @@ func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent(
 // If reading fails, the result is empty, and the server sends an error response.
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
-// RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request expects
-// 100 (Continue). If the request expects 100 (Continue), the server sends 100 at the first call of Read.
-// RequestBodyStream returns nil if the request has no body, or if the body is already in memory (see PostBody). A
-// request with Content-Length: 0 has an empty body, so the result is not nil.
+// RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request has the
+// header Expect: 100-continue. If the request has this header, the server sends 100 (Continue) at the first call of
+// Read. RequestBodyStream returns nil if the request has no body, or if the body is already in memory (see PostBody). A
+// request with Content-Length: 0 has an empty body, so the result for this request is not nil.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
@@ -110,7 +110,7 @@ func (ctx *RequestCtx) FormValue(key string) []byte {
 }
 
 // NetHttpFormValueFunc is a FormValueFunc that searches in the order of net/http. For POST, PUT and PATCH requests,
-// NetHttpFormValueFunc looks in a form in the body before it looks in the query.
+// NetHttpFormValueFunc searches a form in the body first, and then the query.
 func NetHttpFormValueFunc(ctx *RequestCtx, key string) []byte {
 	if ctx.IsPost() || ctx.IsPut() || ctx.IsPatch() {
 		if v := ctx.PostArgs().Peek(key); len(v) > 0 {
@@ -166,8 +166,8 @@ func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(k
 // UserValue returns the value that SetUserValue stored under key. If there is no such value, the result is nil.
 func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
 
-// RemoveUserValue removes the value that is stored under key. The removed value is not closed, even if it is an
-// io.Closer.
+// RemoveUserValue removes the value that is stored under key. RemoveUserValue does not close the value, even if the
+// value is an io.Closer.
 func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
 
 // ResetUserValues removes all user values, and closes each value that is an io.Closer.

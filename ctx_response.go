@@ -15,7 +15,7 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 }
 
 // SetConnectionClose makes the server close the connection after the response. Over HTTP/2, the server sends a GOAWAY
-// frame, which asks the client to open no more streams. The server closes the connection when all open streams have
+// frame, so that the client opens no more streams. The server then closes the connection when all open streams have
 // ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
@@ -64,7 +64,7 @@ func (ctx *RequestCtx) SuccessString(contentType, body string) {
 	ctx.SetBodyString(body)
 }
 
-// Error replaces the whole response with the plain text msg and the status statusCode.
+// Error replaces the whole response: the status is statusCode, and the body is the plain text msg.
 func (ctx *RequestCtx) Error(msg string, statusCode int) {
 	ctx.Response.Reset()
 	ctx.SetStatusCode(statusCode)
@@ -87,8 +87,8 @@ func (ctx *RequestCtx) NotModified() {
 	ctx.SetStatusCode(StatusNotModified)
 }
 
-// Redirect turns the response into a redirect to uri. A relative uri is resolved against the URI of the request.
-// statusCode must be 301, 302, 303, 307 or 308. For any other statusCode, the status is 302 (Found).
+// Redirect turns the response into a redirect to uri. A relative uri is resolved against the URI of the request. The
+// status is statusCode if statusCode is 301, 302, 303, 307 or 308. For any other statusCode, the status is 302 (Found).
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	u := AcquireURI()
 	defer ReleaseURI(u)

@@ -13,9 +13,9 @@ import (
 )
 
 // StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to the
-// ResponseStream, and must not return before the body is complete. If ctx.Response already has a body, the server sends
-// that body first. The server sends the response header together with the first data. To send the header earlier, call
-// Flush. Further calls of StreamResponse return the same stream.
+// ResponseStream. The handler must not return before the body is complete. If ctx.Response already has a body, the
+// server sends that body first. The server sends the response header together with the first data. To send the header
+// earlier, call Flush. If StreamResponse is called again, it returns the same stream.
 //
 // If the response header has a Content-Length, the handler must write exactly that many bytes. Without a
 // Content-Length, the body is sent in chunks. For an HTTP/1.0 client, or after
@@ -23,19 +23,19 @@ import (
 // the handler may still declare trailers with ResponseHeader.AddTrailer and set their values. The server sends the
 // trailers when the handler returns. After StreamResponse, other changes to ctx.Response have no effect.
 //
-// If the handler panics or writes fewer bytes than Content-Length says, the connection is closed. If a close would look
-// like the end of the body, the server resets the connection instead. The reset shows the client that the body is
-// truncated.
+// If the handler panics or writes fewer bytes than Content-Length says, the server closes the connection. If the client
+// could mistake the close for the end of the body, the server resets the connection instead. The reset shows the client
+// that the body is truncated.
 //
 // After StreamResponse, the handler can still read the request body, even while another goroutine writes the response.
 // After StreamResponse, the server no longer sends 100 (Continue). If more than 256 KiB of the request body are unread,
-// the response says that the server will close the connection. If the request body is chunked, the server reads ahead
-// up to 256 KiB of the body, for at most one second. A handler that reads the request body while it writes the response
-// should set ctx.Request.FullDuplex before it calls StreamResponse. With FullDuplex, the server does not read ahead,
-// and the connection stays open if the handler reads the whole body.
+// the response announces that the server will close the connection. If the request body is chunked, the server first
+// reads up to 256 KiB of the body, for at most one second. A handler that reads the request body while it writes the
+// response should set ctx.Request.FullDuplex before it calls StreamResponse. With FullDuplex, the server does not read
+// ahead, and the connection stays open if the handler reads the whole body.
 //
 // StreamResponse fails if Hijack was called, if the response body is already a stream, or if the request has timed out.
-// If the request is not served by a Server, StreamResponse works only if the program has called InitStream, as
+// For a request that is not served by a Server, StreamResponse works only after the program has called InitStream, as
 // nethttp.ToHTTP does. Without InitStream, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	s := &ctx.stream
@@ -63,7 +63,7 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	return s, nil
 }
 
-// FlushWriter writes the body of a streamed response to a request that is not served by a Server. See
+// FlushWriter writes the body of a streamed response for a request that is not served by a Server. See
 // [RequestCtx.InitStream].
 type FlushWriter interface {
 	io.Writer
@@ -73,9 +73,9 @@ type FlushWriter interface {
 }
 
 // InitStream makes StreamResponse work for a request that is not served by a Server. InitStream is meant for programs
-// that serve requests themselves. StreamResponse calls open. open must send the header of ctx.Response, followed by the
-// body of ctx.Response if there is one. After the handler has returned, all methods of the FlushWriter must return
-// errors.
+// that serve requests without a Server. StreamResponse calls open, which must send the header of ctx.Response, followed
+// by the body of ctx.Response if there is one. After the handler has returned, all methods of the FlushWriter must
+// return errors.
 func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openStream = open }
 
 // Streaming reports whether StreamResponse has started the response.
@@ -231,7 +231,7 @@ func (s *ResponseStream) Flush() error {
 }
 
 // ReadFrom copies data from r to the body until r returns io.EOF. If r is a file and the response has a Content-Length,
-// ReadFrom uses sendfile where sendfile is supported.
+// ReadFrom uses sendfile on systems that support it.
 func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	if n, err, ok := s.sendFile(r); ok {
 		return n, err

@@ -34,8 +34,8 @@ type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, err
 // fasthttp. DialContext, DialDualStack and DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
 //
 // An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket, the
-// address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace. Put "./" in
-// front of a path that consists only of digits, because "unix:80" means port 80 of the host unix.
+// address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace. The address
+// "unix:80" means port 80 of the host unix. To dial a socket at the path "80", write "unix:./80".
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
 // *ErrDialWithUpstream, which wraps the reason: ErrDialTimeout, the context's error, or the network error.
@@ -44,8 +44,8 @@ type TCPDialer struct {
 	// towards the limit. Zero or a negative value means no limit.
 	Concurrency int
 
-	// LocalAddr is the local address of connections. The dialer dials only addresses of the same family (IPv4 or IPv6)
-	// as LocalAddr. If LocalAddr is nil, the system chooses the local address.
+	// LocalAddr is the local address from which the dialer connects. The dialer dials only addresses of the same family
+	// (IPv4 or IPv6) as LocalAddr. If LocalAddr is nil, the system chooses the local address.
 	LocalAddr *net.TCPAddr
 
 	// Resolver looks up names. Nil means net.DefaultResolver. The first address that the Resolver returns decides
@@ -56,7 +56,8 @@ type TCPDialer struct {
 	// negative value turns the cache off, but concurrent dials still share a lookup.
 	DNSCacheDuration time.Duration
 
-	// DisableDNSResolution makes package net look up names. Such lookups use neither the cache nor Resolver.
+	// DisableDNSResolution leaves the lookup of names to package net. With DisableDNSResolution, the dialer uses neither
+	// its cache nor Resolver.
 	DisableDNSResolution bool
 
 	// Timeout limits a dial, including the lookup and the wait for Concurrency. Zero means DefaultDialTimeout. With a
@@ -102,20 +103,20 @@ func (d *TCPDialer) FlushDNSCache() { d.dialer.Flush() }
 
 // Resolver looks up the addresses of names. *net.Resolver implements Resolver.
 type Resolver interface {
-	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials
-	// to the same name share one call. ctx is done when no dial waits for the result any more. ctx carries the
+	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials to the
+	// same name share one call. The argument ctx is cancelled when no dial waits for the result any more, and carries the
 	// context values of the first dial.
 	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
 }
 
-// StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle connection
-// that is not a socket, the client calls Stale. Connections of package memnet have a Stale method. The client assumes
-// that an idle connection without a Stale method is usable. If the connection turns out to be closed, the client
-// retries requests that are safe to repeat.
+// StaleConn is a connection that can report whether it has become unusable. A client calls Stale before it reuses an
+// idle connection that is not a socket. Connections of package memnet have a Stale method. The client assumes that an
+// idle connection without a Stale method is usable. If the assumption is wrong, the client retries requests that are
+// safe to repeat.
 type StaleConn interface {
 	net.Conn
 
-	// Stale reports, without waiting, whether a Read would return at once with data or an error. Stale may be called
+	// Stale reports whether Read returns at once with data or an error. Stale must not wait. Stale may be called
 	// concurrently with other methods.
 	Stale() bool
 }
@@ -139,9 +140,9 @@ func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 	return defaultDialer.DialDualStackTimeout(addr, timeout)
 }
 
-// FlushDNSCache empties the DNS cache that Dial, DialTimeout and all clients without a dial function share.
-// You may call FlushDNSCache at any time, but it affects all packages of the program. To flush only your own cache, use
-// a separate TCPDialer.
+// FlushDNSCache empties the DNS cache that is shared by Dial, DialTimeout and all clients without a dial function. You
+// may call FlushDNSCache at any time, but it affects all packages of the program. If you want to flush only your own
+// cache, use a separate TCPDialer.
 func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
 // dial connects to addr as long as ctx allows.

@@ -171,13 +171,13 @@
 //
 // # Strict parsing
 //
-// Request smuggling exploits two parsers that disagree about where a message ends. To prevent request smuggling, the
-// package refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding
-// (RFC 9112 §6.3). A message also must not have whitespace before the colon of a header, or a bare CR or LF (§2.2,
-// §5.1). Methods that set a header refuse values that would add another header or start another message.
+// Request smuggling works if two parsers disagree about where a message ends. To prevent request smuggling, the package
+// refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding (RFC 9112
+// §6.3). A header must not have whitespace before its colon (RFC 9112 §5.1). A message must not contain a bare CR or LF
+// (RFC 9112 §2.2). Methods that set a header refuse values that could add another header or start another message.
 //
-// Every limit has a default, which is documented at the field that sets the limit. If a limit's field is zero, the
-// default applies. A negative value turns the limit off, unless the field's documentation says otherwise.
+// Every limit has a default. The documentation of the field that sets the limit names the default. If the field is
+// zero, the default applies. A negative value turns the limit off, unless the field's documentation says otherwise.
 //
 // # Global state
 //
@@ -189,7 +189,7 @@
 // # Names for programs that come from fasthttp
 //
 // A program can switch from fasthttp to this package by changing an import path. For programs that come from fasthttp,
-// the package exports names that new programs do not need. In new programs, use the replacements in this list:
+// the package exports names that new programs do not need. This list contains the names and their replacements:
 //
 //   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout], [GetDeadline],
 //     [Post], and the client methods with the same names. Use [Client.DoContext], with [Request.SetTimeout] and
@@ -218,6 +218,7 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names that have no effect are marked Deprecated. HTTP2Config and the fields named HTTP2 are not marked, because a later
-// version will use them. The module compat/fasthttp lets a program keep its fasthttp imports unchanged.
+// Names that have no effect are marked Deprecated. HTTP2Config and the fields named HTTP2 have no effect yet, but are
+// not marked, because a later version will use them. The module compat/fasthttp lets a program keep its fasthttp
+// imports unchanged.
 package gallop

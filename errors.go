@@ -27,7 +27,8 @@ var (
 	// ErrDecompressedTooLarge is returned if the decompressed body exceeds the size limit.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is returned for a suspected decompression bomb, that is, a body that expands too much.
+	// ErrDecompressionRatio is returned for a suspected decompression bomb. The decompressed body is many times larger
+	// than the compressed body.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
@@ -53,8 +54,8 @@ var (
 	ErrorInvalidURI = ErrInvalidURI
 )
 
-// EscapeError is returned by URI.Parse and URI.Resolve if an escape in the host is malformed or encodes an ASCII
-// character. The string value is the invalid escape, at most three bytes long.
+// EscapeError is returned by URI.Parse and URI.Resolve if a percent escape in the host is malformed or encodes an ASCII
+// character. The value of an EscapeError is the invalid escape, at most three bytes long.
 type EscapeError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -66,7 +67,7 @@ func (e EscapeError) Error() string {
 }
 
 // InvalidHostError is returned by URI.Parse and URI.Resolve if the host contains a character that is not allowed in
-// hosts. The string value is the forbidden character.
+// hosts. The value of an InvalidHostError is the forbidden character.
 type InvalidHostError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -79,20 +80,19 @@ func (e InvalidHostError) Error() string {
 
 // Errors of RequestHeader and ResponseHeader.
 var (
-	// ErrInvalidHeader is wrapped by the error that TrySet or TryAdd returns for a refused header. The text of the
-	// returned error says why the header was refused.
+	// ErrInvalidHeader means that TrySet or TryAdd has refused a header. The returned error wraps ErrInvalidHeader, and
+	// its text says why the header was refused.
 	ErrInvalidHeader = errors.New("gallop: invalid header field")
 
-	// ErrBadTrailer is returned for a trailer with a malformed name or a name that is not allowed in trailers (RFC 9110
-	// §6.5.1).
+	// ErrBadTrailer is returned for a trailer whose name is malformed or is not allowed in trailers (RFC 9110 §6.5.1).
 	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
-	// ErrSmallReadBuffer is the target for errors.Is that matches every *ErrSmallBuffer.
+	// ErrSmallReadBuffer is a target for errors.Is. errors.Is(err, ErrSmallReadBuffer) is true for every *ErrSmallBuffer.
 	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
 	// ErrReadingResponseHeaders is returned if the connection fails in the middle of the response header.
-	// ErrReadingResponseTrailer is returned if the connection fails in the middle of the trailers. The returned error
-	// also wraps the connection's error.
+	// ErrReadingResponseTrailer is returned if the connection fails in the middle of the trailers. The returned errors
+	// also wrap the connection's error.
 	ErrReadingResponseHeaders = errors.New("gallop: response head breaks off")
 	ErrReadingResponseTrailer = errors.New("gallop: trailer section breaks off")
 	errReadingRequest         = errors.New("gallop: request head breaks off")
@@ -100,9 +100,9 @@ var (
 
 // Errors that a ParseError wraps, so that errors.Is finds them.
 var (
-	// ErrMissingRequestMethod and the following errors exist for programs written for fasthttp, which compare errors. A
-	// ParseError wraps the error that describes why the message was refused. New code should check
-	// ParseError.StatusCode instead.
+	// ErrMissingRequestMethod and the following errors exist for programs written for fasthttp that compare errors. A
+	// ParseError wraps the error that matches the reason for the refusal. New code should check ParseError.StatusCode
+	// instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
 	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
@@ -115,16 +115,16 @@ var (
 )
 
 // ErrSmallBuffer is returned if a header, a request target or a trailer section exceeds its size limit or has too many
-// lines. Programs written for fasthttp recognize an *ErrSmallBuffer by a type assertion. For every *ErrSmallBuffer,
-// errors.Is(err, ErrSmallReadBuffer) is true. If a Server refuses a request with an *ErrSmallBuffer, errors.As finds a
-// *ParseError with the status of the response.
+// lines. Programs written for fasthttp use a type assertion to recognize an *ErrSmallBuffer. For every *ErrSmallBuffer,
+// errors.Is(err, ErrSmallReadBuffer) is true. If a Server refuses a request with an *ErrSmallBuffer, errors.As also
+// finds a *ParseError. The *ParseError has the status of the response.
 type ErrSmallBuffer struct{ error }
 
 // Unwrap returns the underlying error.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
-// ErrNothingRead is returned if reading failed before the first byte of a message. For example, an idle keep-alive
-// connection timed out. If the peer closed the connection, the error is io.EOF, not ErrNothingRead.
+// ErrNothingRead is returned if reading failed before the first byte of a message, for example because an idle
+// keep-alive connection timed out. If the peer closed the connection, the error is io.EOF, not ErrNothingRead.
 type ErrNothingRead struct{ error }
 
 // Unwrap returns the connection's error.
@@ -145,11 +145,11 @@ type ParseError struct {
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
 // HTTPStatus returns StatusCode, the status with which a server refuses the message. If your handler gets a ParseError
-// from a call to another server, do not respond with HTTPStatus. A ParseError from a client call describes the other
-// server's response and not your client's request.
+// from a call to another server, do not respond with the result of HTTPStatus. A ParseError from a client call
+// describes the other server's response, and not the request that your handler serves.
 func (e *ParseError) HTTPStatus() int { return e.StatusCode }
 
-// Unwrap returns the errors that fasthttp returns for the same reason, such as ErrDuplicateContentLength.
+// Unwrap returns the errors that fasthttp returns in the same situation, such as ErrDuplicateContentLength.
 func (e *ParseError) Unwrap() []error { return e.also }
 
 // parseError converts an *http1.Error into a *ParseError, and wraps it in an *ErrSmallBuffer if something was too
@@ -193,7 +193,7 @@ var otherNames = map[*http1.Error][]error{
 
 // Errors of bodies.
 var (
-	// ErrBodyTooLarge is returned for a body that is larger than the limit, either before or after decoding.
+	// ErrBodyTooLarge is returned for a body that exceeds the limit, either before or after decoding.
 	ErrBodyTooLarge = errors.New("gallop: body is over the size limit")
 
 	// ErrTooManyArgs is returned for a query or form with more arguments than Server.MaxFormArgs allows. Handlers
@@ -218,7 +218,7 @@ var (
 
 // Errors of redirects.
 var (
-	// ErrTooManyRedirects is returned if a call is redirected more often than the limit allows.
+	// ErrTooManyRedirects is returned if a call exceeds the limit on redirects.
 	ErrTooManyRedirects = errors.New("gallop: too many redirects")
 
 	// ErrMissingLocation is returned for a redirect without a Location header.
@@ -228,15 +228,15 @@ var (
 	// two different Location headers also causes ErrInvalidLocation.
 	ErrInvalidLocation = errors.New("gallop: the Location header is not a single http or https URL (RFC 9110 §10.2.2)")
 
-	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a streamed request body. To follow
-	// such a redirect, set the request body as bytes.
+	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a streamed request body. If you want
+	// the client to follow redirects, set the request body as bytes instead of a stream.
 	ErrRedirectBodyStream = errors.New("gallop: the redirect needs the body again, but it was a stream; set the body as bytes")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.
 	ErrRedirectToPlain = errors.New("gallop: redirect from https to http refused; see Client.AllowRedirectToPlain")
 
 	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient if the scheme of a request does not match
-	// HostClient.IsTLS. The cause is often a redirect. A Client supports both schemes.
+	// HostClient.IsTLS. The cause is often a redirect. A Client supports both http and https.
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
 
 	// ErrHostClientRedirectToDifferentHost is returned by a HostClient for a redirect to another host. A HostClient
@@ -246,9 +246,9 @@ var (
 
 // Errors of PipelineClient.
 var (
-	// ErrPipelineOverflow is returned by PipelineClient.Do if all MaxConns connections have MaxPendingRequests calls in
-	// flight. To avoid the error, raise one of the limits or give each call a deadline. A call with a deadline waits
-	// until the client can send its request.
+	// ErrPipelineOverflow is returned by PipelineClient.Do if MaxConns connections are open and each connection has
+	// MaxPendingRequests calls in flight. To avoid ErrPipelineOverflow, raise one of the limits or give each call a
+	// deadline. A call with a deadline waits until the client can send the request.
 	ErrPipelineOverflow = errors.New("gallop: too many calls in flight; raise MaxConns or MaxPendingRequests, or set a deadline")
 
 	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined; use HostClient")
@@ -320,8 +320,8 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 // Errors of Protocols.
 var (
 	// ErrProtocols means that a Protocols field contains an unsupported protocol or lacks HTTP/1. Client calls and the
-	// Serve and Listen methods of Server return an error that wraps ErrProtocols. The text of the returned error lists
-	// the protocols in the field. ErrProtocols wraps errors.ErrUnsupported.
+	// Serve and Listen methods of Server then return an error that wraps ErrProtocols. The text of the returned error
+	// lists the protocols in the field. ErrProtocols itself wraps errors.ErrUnsupported.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
@@ -353,9 +353,9 @@ var (
 	// Deprecated: one Server can serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
-	// ErrAbortHandler is a panic value that aborts a response. If a handler panics with ErrAbortHandler, the server
-	// closes the connection and logs nothing. If part of the response has already been sent, the response is cut off.
-	// If nothing has been sent yet, the client gets no response.
+	// ErrAbortHandler is a panic value that aborts a response. If a handler panics with ErrAbortHandler, the server closes
+	// the connection and logs nothing. If part of the response has already been sent, the response is truncated. If
+	// nothing has been sent yet, the client gets no response.
 	ErrAbortHandler = errors.New("gallop: the handler aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
@@ -372,7 +372,8 @@ var (
 // Errors of Client and HostClient.
 var (
 	// ErrTimeout is returned if a client call exceeds its deadline, the deadline of its context, ReadTimeout or
-	// WriteTimeout. With errors.Is, ErrTimeout also matches context.DeadlineExceeded and os.ErrDeadlineExceeded.
+	// WriteTimeout. For ErrTimeout, errors.Is also reports a match with context.DeadlineExceeded and
+	// os.ErrDeadlineExceeded.
 	ErrTimeout net.Error = &timeoutError{}
 
 	// ErrNoFreeConns is returned if all connections to the host are in use and no connection becomes free within
@@ -384,8 +385,8 @@ var (
 	// ErrConnectionClosed) is true.
 	ErrConnectionClosed = errors.New("gallop: the server closed the connection before the first byte of the response")
 
-	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy has a value other than LIFO and FIFO. Only calls that
-	// find an idle connection return ErrConnPoolStrategyNotImpl.
+	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy has a value other than LIFO and FIFO. A call returns
+	// ErrConnPoolStrategyNotImpl only if it finds an idle connection.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
@@ -399,10 +400,10 @@ var (
 // and errors.As also examine the cause.
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
-// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns an error such as ErrTimeout unwrapped, not as a
-// CallError. Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their
-// types. A gallop client returns an error of one of these types where fasthttp does. The returned error wraps the
-// CallError.
+// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client therefore returns errors such as ErrTimeout unwrapped,
+// and not as a CallError. Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and
+// *ErrDialWithUpstream by their types. For example, if fasthttp returns an *ErrSmallBuffer, a gallop client also
+// returns an *ErrSmallBuffer, which wraps the CallError.
 //
 // ClientTrace.CallFailed gets a CallError for every call that fails.
 type CallError struct {
@@ -433,14 +434,17 @@ func (e *CallError) Error() string {
 // Unwrap returns Err.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the call took too long. The methods Timeout and Temporary make CallError a net.Error.
+// Timeout reports whether the call took too long. Because of the methods Timeout and Temporary, a CallError is a
+// net.Error.
 func (e *CallError) Timeout() bool { return timedOut(e.Err) }
 
-// Temporary returns the same value as Timeout. The methods Timeout and Temporary make CallError a net.Error.
+// Temporary returns the same value as Timeout. Because of the methods Timeout and Temporary, a CallError is a
+// net.Error.
 func (e *CallError) Temporary() bool { return e.Timeout() }
 
-// ClosedError is returned if a connection failed before the first byte of the response arrived. Either the server
-// closed the connection, or writing the request failed. errors.Is(err, ErrConnectionClosed) is true for a ClosedError.
+// ClosedError is returned if a connection failed before the first byte of the response arrived. The cause is either
+// that the server closed the connection, or that writing the request failed. errors.Is(err, ErrConnectionClosed) is
+// true for a ClosedError.
 //
 // If DetailedErrors is set, calls always return a ClosedError instead of ErrConnectionClosed. If DetailedErrors is not
 // set, calls return a ClosedError only in these cases:
@@ -448,8 +452,8 @@ func (e *CallError) Temporary() bool { return e.Timeout() }
 //   - The request could not be written.
 //   - A connection of a PipelineClient failed before the responses to earlier calls arrived.
 //
-// If NotProcessed returns false and Reused is true, the server most likely closed the idle connection just as the
-// client reused the connection.
+// If NotProcessed returns false and Reused is true, the server has probably closed the idle connection just before the
+// request arrived.
 type ClosedError struct {
 	// Method is the method of the request.
 	Method string
@@ -473,7 +477,7 @@ type ClosedError struct {
 }
 
 // Error returns a text with the method, the URL and the address. The text also says whether the connection was new or
-// reused, and why the connection failed.
+// reused, and why it failed.
 func (e *ClosedError) Error() string {
 	which, when := "a new connection", "before the first byte of the response: "
 	if e.Reused {
@@ -489,8 +493,8 @@ func (e *ClosedError) Error() string {
 	return text + e.Addr + " closed " + which + " " + when + e.Err.Error()
 }
 
-// NotProcessed reports whether the server has certainly not processed the request. If NotProcessed returns true, you
-// may resend even a non-idempotent request. If NotProcessed returns false, it is unknown whether the server has
+// NotProcessed reports whether it is certain that the server has not processed the request. If NotProcessed returns
+// true, you may resend even a non-idempotent request. If NotProcessed returns false, the server may or may not have
 // processed the request. See [SafeToRetry].
 func (e *ClosedError) NotProcessed() bool { return e.Written == 0 }
 

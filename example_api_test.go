@@ -17,7 +17,7 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// A server that ends with a signal: in-flight requests are served, for half a minute at most.
+// This server shuts down gracefully after a signal. It waits at most half a minute for in-flight requests.
 func ExampleServer_Run() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -35,7 +35,8 @@ func ExampleServer_Run() {
 	// Output: <nil>
 }
 
-// With port 0 the system chooses a port. OnListen learns it first, and Addrs has it while the server serves.
+// With port 0, the system chooses a port. OnListen is called with the chosen address before the server accepts
+// connections. Addrs returns the address while the server is running.
 func ExampleServer_Addrs() {
 	listening := make(chan struct{})
 	s := &gallop.Server{
@@ -54,7 +55,7 @@ func ExampleServer_Addrs() {
 	// <nil>
 }
 
-// A set of protocols that this version does not support is an error, and nothing is served.
+// If this version does not support the set of protocols, Serve returns an error and serves nothing.
 func ExampleProtocols() {
 	var p gallop.Protocols
 	p.SetHTTP1(true)
@@ -85,7 +86,7 @@ func ExampleServer_Stats() {
 	// Output: 1 3 0 0
 }
 
-// Errors of the server as records with attributes.
+// With ErrorLog, the server logs errors as records with attributes.
 func ExampleServer_errorLog() {
 	text := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey || a.Key == "remote" || a.Key == "conn" {
@@ -104,7 +105,7 @@ func ExampleServer_errorLog() {
 	// Output: level=ERROR msg="out of stock" method=GET uri=http://shop/apples
 }
 
-// A Logger for what takes one, such as a prefork parent.
+// LogTo turns a slog.Logger into a Logger, for example for the parent process of package prefork.
 func ExampleLogTo() {
 	text := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -116,7 +117,7 @@ func ExampleLogTo() {
 	// Output: level=ERROR msg="4 children"
 }
 
-// A handler that stops work for clients that have gone away.
+// This handler stops its work when the client goes away.
 func ExampleRequestCtx_OnDisconnect() {
 	handler := func(ctx *gallop.RequestCtx) {
 		work, cancel := context.WithCancelCause(context.Background())
@@ -130,7 +131,7 @@ func ExampleRequestCtx_OnDisconnect() {
 
 func slowReport(context.Context) string { return "done" }
 
-// An echo server that works wherever a connection or stream can be had.
+// This handler switches to the protocol echo, and sends back all bytes that it receives.
 func ExampleRequestCtx_AcceptStream() {
 	handler := func(ctx *gallop.RequestCtx) {
 		if protocol, ok := ctx.Upgrade(); !ok || protocol != "echo" {
@@ -165,7 +166,7 @@ func ExampleRequestCtx_HijackErr() {
 	// Output: 501
 }
 
-// A header that must not go missing.
+// TrySet returns an error if the header is refused. Use TrySet for a header that must not be missing.
 func ExampleResponseHeader_TrySet() {
 	var h gallop.ResponseHeader
 	err := h.TrySet("Content-Security-Policy", "default-src 'self'\nscript-src 'none'")
@@ -204,7 +205,7 @@ func exampleClient(handler gallop.RequestHandler) *gallop.Client {
 	return &gallop.Client{Dial: func(string) (net.Conn, error) { return ln.Dial() }}
 }
 
-// withTenant is client-side middleware: it adds a field to each request.
+// withTenant is client-side middleware that adds a header to each request.
 func withTenant(next gallop.Doer, tenant string) gallop.Doer { return &tenantDoer{next, tenant} }
 
 type tenantDoer struct {

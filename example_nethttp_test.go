@@ -15,9 +15,10 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// From net/http to gallop, what a handler reads: a row of the README's table, an example.
+// docs/from-nethttp.md has a table of the ways in which a handler reads a request. The following examples show the rows
+// of that table.
 
-// r.Body
+// The counterpart in net/http is r.Body.
 func ExampleRequestCtx_PostBody() {
 	printPost(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%d bytes: %s", len(ctx.PostBody()), ctx.PostBody())
@@ -27,7 +28,8 @@ func ExampleRequestCtx_PostBody() {
 	// 5 bytes: hello
 }
 
-// r.Body, read as it comes. RequestBodyStream is nil for a body that is in memory, and where there is none.
+// The counterpart in net/http is r.Body, read while it arrives. RequestBodyStream returns nil if the body is already in
+// memory, or if the request has no body.
 func ExampleRequestCtx_RequestBodyStream() {
 	s := &gallop.Server{
 		StreamRequestBody: true,
@@ -42,7 +44,7 @@ func ExampleRequestCtx_RequestBodyStream() {
 	// 1048576 bytes, <nil>
 }
 
-// r.URL.Path
+// The counterpart in net/http is r.URL.Path.
 func ExampleRequestCtx_Path() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s", ctx.Path())
@@ -52,7 +54,7 @@ func ExampleRequestCtx_Path() {
 	// /a/café
 }
 
-// r.URL
+// The counterpart in net/http is r.URL.
 func ExampleRequestCtx_URI() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		u := ctx.URI()
@@ -63,7 +65,7 @@ func ExampleRequestCtx_URI() {
 	// http example.com /a%20b x=1
 }
 
-// r.Method
+// The counterpart in net/http is r.Method.
 func ExampleRequestCtx_Method() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s %t", ctx.Method(), ctx.IsGet())
@@ -73,7 +75,7 @@ func ExampleRequestCtx_Method() {
 	// GET true
 }
 
-// r.Header, and r.Header.Get
+// The counterparts in net/http are r.Header and r.Header.Get.
 func ExampleRequestHeader_Peek() {
 	printPost(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s\n", ctx.Request.Header.Peek("content-type"))
@@ -89,7 +91,7 @@ func ExampleRequestHeader_Peek() {
 	// Content-Length: 5
 }
 
-// r.Host
+// The counterpart in net/http is r.Host.
 func ExampleRequestCtx_Host() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s", ctx.Host())
@@ -99,7 +101,8 @@ func ExampleRequestCtx_Host() {
 	// example.com
 }
 
-// r.Form: the arguments of the query and those of a form in the body stay apart.
+// The counterpart in net/http is r.Form. gallop keeps the arguments of the query separate from the arguments of a form
+// in the body.
 func ExampleRequestCtx_QueryArgs() {
 	printPost(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s %s %d", ctx.QueryArgs().Peek("a"), ctx.PostArgs().Peek("a"), ctx.QueryArgs().GetUintOrZero("n"))
@@ -109,7 +112,7 @@ func ExampleRequestCtx_QueryArgs() {
 	// query body 7
 }
 
-// r.PostForm
+// The counterpart in net/http is r.PostForm.
 func ExampleRequestCtx_PostArgs() {
 	printPost(func(ctx *gallop.RequestCtx) {
 		for key, value := range ctx.PostArgs().All() {
@@ -123,7 +126,8 @@ func ExampleRequestCtx_PostArgs() {
 	// lang=de
 }
 
-// r.FormValue. NetHttpFormValueFunc gives it the order of net/http, in which the body comes first.
+// The counterpart in net/http is r.FormValue. With NetHttpFormValueFunc, FormValue searches in the order of net/http,
+// in which the body comes first.
 func ExampleRequestCtx_FormValue() {
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s", ctx.FormValue("a"))
@@ -139,7 +143,7 @@ func ExampleRequestCtx_FormValue() {
 	// body
 }
 
-// r.FormFile
+// The counterpart in net/http is r.FormFile.
 func ExampleRequestCtx_FormFile() {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -167,7 +171,7 @@ func ExampleRequestCtx_FormFile() {
 	// notes.txt: remember the milk
 }
 
-// r.MultipartForm. MultipartFormWithLimit bounds how large a form may become, decompressed.
+// The counterpart in net/http is r.MultipartForm. MultipartFormWithLimit also limits the size of the decompressed form.
 func ExampleRequestCtx_MultipartForm() {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -188,7 +192,7 @@ func ExampleRequestCtx_MultipartForm() {
 	// [Gopher] 0 files <nil>
 }
 
-// r.RemoteAddr
+// The counterpart in net/http is r.RemoteAddr.
 func ExampleRequestCtx_RemoteAddr() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s\n", ctx.RemoteAddr())
@@ -201,7 +205,7 @@ func ExampleRequestCtx_RemoteAddr() {
 	// 192.0.2.1:50000 192.0.2.1
 }
 
-// r.RequestURI
+// The counterpart in net/http is r.RequestURI.
 func ExampleRequestCtx_RequestURI() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s", ctx.RequestURI())
@@ -211,7 +215,7 @@ func ExampleRequestCtx_RequestURI() {
 	// /a%20b?x=1
 }
 
-// r.TLS
+// The counterpart in net/http is r.TLS.
 func ExampleRequestCtx_IsTLS() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		fmt.Fprint(ctx, ctx.IsTLS(), ctx.TLSConnectionState() == nil)
@@ -221,7 +225,7 @@ func ExampleRequestCtx_IsTLS() {
 	// false true
 }
 
-// r.Cookie
+// The counterpart in net/http is r.Cookie.
 func ExampleRequestHeader_Cookie() {
 	r := exampleRequest("GET", "/", "", "")
 	r.Header.Set("Cookie", "theme=dark; session=4f3a")
@@ -233,7 +237,7 @@ func ExampleRequestHeader_Cookie() {
 	// 4f3a
 }
 
-// r.Referer and r.UserAgent
+// The counterparts in net/http are r.Referer and r.UserAgent.
 func ExampleRequestCtx_UserAgent() {
 	r := exampleRequest("GET", "/", "", "")
 	r.Header.Set("Referer", "http://example.com/before")
@@ -246,7 +250,8 @@ func ExampleRequestCtx_UserAgent() {
 	// gopher/1.0 from http://example.com/before
 }
 
-// r.Context(): ctx is the context. It ends when the client goes away.
+// The counterpart in net/http is r.Context(). In gallop, ctx itself is the context, which is done when the client goes
+// away.
 func ExampleRequestCtx_Done() {
 	ended := make(chan error)
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
@@ -268,9 +273,10 @@ func ExampleRequestCtx_Done() {
 	// Output: context canceled
 }
 
-// From net/http to gallop, how a handler answers: a row of the README's table, an example.
+// docs/from-nethttp.md has a table of the ways in which a handler responds. The following examples show the rows of
+// that table.
 
-// http.ServeMux
+// The counterpart in net/http is http.ServeMux.
 func ExampleRequestHandler() {
 	mux := func(ctx *gallop.RequestCtx) {
 		switch string(ctx.Path()) { // the conversion does not allocate
@@ -289,7 +295,8 @@ func ExampleRequestHandler() {
 	// Not Found
 }
 
-// w.Header() and w.Header().Set. The order does not matter: nothing leaves before the handler has returned.
+// The counterparts in net/http are w.Header() and w.Header().Set. A handler may set headers after it has written the
+// body, because the server sends the response after the handler has returned.
 func ExampleResponseHeader_Set() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		ctx.WriteString("body first")
@@ -303,7 +310,7 @@ func ExampleResponseHeader_Set() {
 	// body first
 }
 
-// w.Header().Set("Content-Type", …)
+// The counterpart in net/http is w.Header().Set("Content-Type", …).
 func ExampleRequestCtx_SetContentType() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		ctx.SetContentType("application/json")
@@ -315,7 +322,7 @@ func ExampleRequestCtx_SetContentType() {
 	// {}
 }
 
-// w.Header().Add("Set-Cookie", …)
+// The counterpart in net/http is w.Header().Add("Set-Cookie", …).
 func ExampleResponseHeader_SetCookie() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		c := gallop.AcquireCookie()
@@ -330,7 +337,8 @@ func ExampleResponseHeader_SetCookie() {
 	// Set-Cookie: session=4f3a; HttpOnly
 }
 
-// w.Write, which is for fmt.Fprintf and the like, or all at once
+// The counterpart in net/http is w.Write. Use ctx.Write with fmt.Fprintf and similar functions, or set the whole body
+// at once.
 func ExampleRequestCtx_Write() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		ctx.Write([]byte("one, "))
@@ -346,7 +354,7 @@ func ExampleRequestCtx_Write() {
 	// all of it
 }
 
-// io.Copy(w, r)
+// The counterpart in net/http is io.Copy(w, r).
 func ExampleRequestCtx_SetBodyStream() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		ctx.SetBodyStream(strings.NewReader("from a reader"), -1) // -1: as much as there is
@@ -356,7 +364,7 @@ func ExampleRequestCtx_SetBodyStream() {
 	// from a reader
 }
 
-// http.Flusher
+// The counterpart in net/http is http.Flusher.
 func ExampleRequestCtx_SetBodyStreamWriter() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		ctx.SetContentType("text/event-stream")
@@ -376,7 +384,7 @@ func ExampleRequestCtx_SetBodyStreamWriter() {
 	// data: 1
 }
 
-// w.WriteHeader
+// The counterpart in net/http is w.WriteHeader.
 func ExampleRequestCtx_SetStatusCode() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		ctx.SetStatusCode(gallop.StatusTeapot)
@@ -384,7 +392,7 @@ func ExampleRequestCtx_SetStatusCode() {
 	// Output: 418
 }
 
-// w.(http.Hijacker).Hijack()
+// The counterpart in net/http is w.(http.Hijacker).Hijack().
 func ExampleRequestCtx_Hijack() {
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 		ctx.SetStatusCode(gallop.StatusSwitchingProtocols)
@@ -414,7 +422,7 @@ func ExampleRequestCtx_Hijack() {
 	// hello
 }
 
-// http.Error
+// The counterpart in net/http is http.Error.
 func ExampleRequestCtx_Error() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		ctx.WriteString("this is dropped")
@@ -426,7 +434,7 @@ func ExampleRequestCtx_Error() {
 	// no such user
 }
 
-// http.Redirect
+// The counterpart in net/http is http.Redirect.
 func ExampleRequestCtx_Redirect() {
 	printGet(func(ctx *gallop.RequestCtx) {
 		ctx.Redirect("../new?from=old", gallop.StatusSeeOther)
@@ -436,7 +444,7 @@ func ExampleRequestCtx_Redirect() {
 	// Location: http://example.com/new?from=old
 }
 
-// http.NotFound
+// The counterpart in net/http is http.NotFound.
 func ExampleRequestCtx_NotFound() {
 	printGet(func(ctx *gallop.RequestCtx) { ctx.NotFound() }, "/")
 	// Output:
@@ -444,7 +452,7 @@ func ExampleRequestCtx_NotFound() {
 	// Not Found
 }
 
-// http.TimeoutHandler
+// The counterpart in net/http is http.TimeoutHandler.
 func ExampleTimeoutHandler() {
 	release := make(chan struct{})
 	slow := func(ctx *gallop.RequestCtx) {
@@ -458,7 +466,7 @@ func ExampleTimeoutHandler() {
 	// too slow
 }
 
-// http.MaxBytesReader
+// The counterpart in net/http is http.MaxBytesReader.
 func ExampleServer_maxRequestBodySize() {
 	s := &gallop.Server{
 		MaxRequestBodySize: 1 << 10,
@@ -471,7 +479,8 @@ func ExampleServer_maxRequestBodySize() {
 	// Request Entity Too Large
 }
 
-// A handler whose answers are compressed, with the coding that the client likes best, where they gain from it.
+// CompressHandler compresses the response with the coding that the client prefers, if compression makes the response
+// smaller.
 func ExampleCompressHandler() {
 	r := exampleRequest("HEAD", "/", "", "") // so that there is something to read
 	r.Header.Set("Accept-Encoding", "gzip")

@@ -18,7 +18,7 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// The examples speak to their handlers in memory, through the functions below, so that all of them run.
+// The examples call their handlers in memory, through the functions below. Therefore all examples can run as tests.
 
 // printGet sends a GET request for path to handler and prints the response. See printAnswer.
 func printGet(handler gallop.RequestHandler, path string, fields ...string) {
@@ -149,7 +149,8 @@ func ExampleServer_poisonReleased() {
 	// text: /gopher
 }
 
-// httptest.NewRecorder: one request to a handler, with a real server, and httptest.NewServer: a client and a server for a test.
+// The counterpart of httptest.NewRecorder sends one request to a handler through a real server. The counterpart of
+// httptest.NewServer starts a server and a client for a test.
 func Example_testing() {
 	count := func(ctx *gallop.RequestCtx) {
 		w, err := ctx.StreamResponse() // needs a server
@@ -233,7 +234,7 @@ func ExampleRequestHeader_All() {
 	// Output: X-Request-Id: 7
 }
 
-// From net/http to gallop, files: a row of the README's table, an example.
+// docs/from-nethttp.md has a table of the ways to serve files. The following examples show the rows of that table.
 
 // exampleSite makes a directory with these files and returns its name.
 func exampleSite(files map[string]string) string {
@@ -253,7 +254,8 @@ func exampleSite(files map[string]string) string {
 	return dir
 }
 
-// http.FileServer(http.Dir(dir)), and http.StripPrefix before it: the 1 leaves out one segment of the path.
+// The counterpart in net/http is http.FileServer(http.Dir(dir)) with http.StripPrefix. The argument 1 removes one
+// segment of the path.
 func ExampleFSHandler() {
 	dir := exampleSite(map[string]string{"hello.txt": "hello"})
 	defer os.RemoveAll(dir)
@@ -269,7 +271,8 @@ func ExampleFSHandler() {
 	// Not Found
 }
 
-// http.FileServer, with what there is to choose. FS.FS takes an embed.FS, or any other.
+// The counterpart in net/http is http.FileServer, but FS has more options. The field FS.FS takes an embed.FS or any
+// other fs.FS.
 func ExampleFS() {
 	site := &gallop.FS{
 		FS:              fstest.MapFS{"index.html": {Data: []byte("<h1>hello</h1>")}, "a.txt": {Data: []byte("0123456789")}},
@@ -295,7 +298,7 @@ func ExampleFS() {
 	// 2345
 }
 
-// http.StripPrefix
+// The counterpart in net/http is http.StripPrefix.
 func ExamplePathRewriteFunc() {
 	site := &gallop.FS{
 		FS:          fstest.MapFS{"hello.txt": {Data: []byte("hello")}},
@@ -307,7 +310,8 @@ func ExamplePathRewriteFunc() {
 	// hello
 }
 
-// http.ServeFile. The path is the program's: one that a client has a say in is for FS.
+// The counterpart in net/http is http.ServeFile. The program chooses the path. If the client chooses the path, use FS
+// instead.
 func ExampleServeFile() {
 	dir := exampleSite(map[string]string{"terms.txt": "be kind"})
 	defer os.RemoveAll(dir)
@@ -320,7 +324,7 @@ func ExampleServeFile() {
 	// be kind
 }
 
-// http.ServeContent
+// The counterpart in net/http is http.ServeContent.
 func ExampleServeContent() {
 	published := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 	handler := func(ctx *gallop.RequestCtx) {
@@ -340,7 +344,7 @@ func ExampleServeContent() {
 	// 304
 }
 
-// A directory for each host.
+// Each host has a directory of its own.
 func ExampleNewVHostPathRewriter() {
 	site := &gallop.FS{
 		FS:          fstest.MapFS{"example.com/hello.txt": {Data: []byte("hello from example.com")}},
@@ -364,7 +368,7 @@ func ExampleNewVHostPathRewriter() {
 	// Not Found
 }
 
-// A handler serves a part of a slice without ServeContent.
+// This handler serves a part of a slice without ServeContent.
 func ExampleParseByteRange() {
 	content := []byte("hello, world")
 	first, last, err := gallop.ParseByteRange([]byte("bytes=7-"), len(content))

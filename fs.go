@@ -25,23 +25,24 @@ import (
 // lacks the final slash, FS redirects the client to the path with the slash.
 //
 // FS derives the entity tag from the file's modification time and size. If the modification time is a whole number of
-// seconds, the tag also depends on the time of the inode's last change (ctime). Because of ctime, two machines with the
-// same copy of a file can produce different tags. To get the same tag on all machines, set the ETag header before
-// calling the handler of FS. During the first two seconds after the file was changed, the tag is weak.
+// seconds, the entity tag also depends on the time of the inode's last change (ctime). Because of ctime, two machines
+// with the same copy of a file can produce different entity tags. To get the same entity tag on all machines, set the
+// ETag header before calling the handler of FS. During the first two seconds after a change of the file, the entity tag
+// is weak.
 //
-// FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path for routing and access checks.
-// FS responds with 404 to these paths:
+// FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path, ctx.Path(), for routing and
+// access checks. FS responds with 404 to these paths:
 //
-//   - a path with an empty segment, which can occur only if PathRewrite is set or path normalizing is turned off
+//   - a path with an empty segment, which is possible only if PathRewrite is set or path normalizing is turned off
 //   - a path with a backslash
-//   - on Windows, a path that names a drive, a stream such as "a.txt::$DATA" or a device such as "nul.txt", or that
-//     contains a short name such as "GIT~1"
+//   - on Windows, a path with a drive, a stream such as "a.txt::$DATA", a device such as "nul.txt", or a short name
+//     such as "GIT~1"
 //
-// A path with a NUL byte gets 400 (Bad Request).
+// For a path with a NUL byte, FS responds with 400 (Bad Request).
 //
 // Like os.Root, FS follows a symlink only if the symlink is relative and its target is within Root. For all other
-// symlinks, and for anything that is neither a regular file nor a directory, FS responds with 404. If the field FS is
-// set, the fs.FS decides which symlinks to follow.
+// symlinks, FS responds with 404. FS also responds with 404 for anything that is neither a regular file nor a
+// directory. If the field FS is set, the fs.FS decides which symlinks to follow.
 //
 // Do not copy an FS. Do not change an FS after calling NewRequestHandler.
 type FS struct {
@@ -53,13 +54,13 @@ type FS struct {
 
 	// Root is the directory to serve. If the field FS is set, Root is a directory in the fs.FS, and an empty Root means
 	// the whole fs.FS. If the field FS is nil, an empty Root means the working directory (see AllowEmptyRoot). FS opens
-	// Root for each request, so you can replace the directory at runtime. If the field FS is nil, Root may also be a
-	// regular file. If Root is a regular file, FS serves the file for the path "/" and responds with 404 to all other
+	// Root again for each request, so you can replace the directory at runtime. If the field FS is nil, Root may also be a
+	// regular file. If Root is a regular file, FS serves the file at the path "/" and responds with 404 to all other
 	// paths.
 	Root string
 
-	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, an empty Root
-	// means the current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
+	// AllowEmptyRoot makes FS serve the whole file system of the operating system if Root is empty. On Windows, FS serves
+	// the current volume in this case. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
 	AllowEmptyRoot bool
 
 	// IndexNames are the names of index files, in order of preference. If a request is for a directory, FS serves the
@@ -71,10 +72,9 @@ type FS struct {
 	// for a directory without an index file gets 403 (Forbidden).
 	GenerateIndexPages bool
 
-	// HideDotfiles hides files and directories whose names begin with a dot, except ".well-known" (RFC 8615). Requests
-	// for hidden files, and for anything in hidden directories, get 404. Directory listings omit hidden files and
-	// directories. For a symlink, only the name of the symlink matters, not the name of its target. By default, FS
-	// serves dotfiles.
+	// HideDotfiles hides files and directories whose names begin with a dot, except ".well-known" (RFC 8615). Requests for
+	// hidden files, and for anything in hidden directories, get 404. Directory listings omit hidden files and directories.
+	// A symlink is hidden according to its own name, regardless of the name of its target. By default, FS serves dotfiles.
 	HideDotfiles bool
 
 	// AcceptByteRange makes FS serve only the byte ranges that the Range header of a request asks for (RFC 9110 §14).
@@ -86,24 +86,24 @@ type FS struct {
 	// PathRewrite, access checks must use the path that PathRewrite returns.
 	PathRewrite PathRewriteFunc
 
-	// PathNotFound builds the response if the requested file does not exist. FS sets the status to 404 before it calls
-	// PathNotFound. If PathNotFound is nil, the response body is one line of text.
+	// PathNotFound builds the response to a request for a file that does not exist. FS sets the status to 404 before it
+	// calls PathNotFound. If PathNotFound is nil, the response body is one line of text.
 	PathNotFound RequestHandler
 
-	// Compress makes FS send compressible files with gzip coding to clients that accept gzip. The name of a
-	// precompressed file is the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the
-	// precompressed file if it exists, is not empty, and is not older than the original. If there is no such
-	// precompressed file and the original has up to 1 MiB, FS compresses the original in memory. If the client requests
-	// ranges or the response already has Cache-Control: no-transform, FS does not compress in memory. FS also
-	// compresses directory listings. FS writes nothing to disk.
+	// Compress makes FS send compressible files with gzip coding to clients that accept gzip. The name of a precompressed
+	// file is the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the precompressed file
+	// if it exists, is not empty, and is not older than the original. If there is no such precompressed file, FS
+	// compresses the original in memory. FS compresses only files of up to 1 MiB in memory. FS does not compress in memory
+	// if the client requests ranges, or if the response already has Cache-Control: no-transform. FS also compresses
+	// directory listings. FS writes nothing to disk.
 	//
 	// If the response already has a Content-Encoding or a header with a digest of the file, FS sends the file
 	// unchanged.
 	Compress bool
 
-	// CompressBrotli adds br to the codings that Compress uses. Precompressed files have the suffix ".br".
-	// CompressBrotli works only together with Compress. If the client has no preference, FS chooses br over zstd, and
-	// zstd over gzip.
+	// CompressBrotli adds br to the codings that Compress uses. Precompressed files have the suffix ".br". CompressBrotli
+	// works only together with Compress. If the client accepts several codings equally, FS chooses br over zstd, and zstd
+	// over gzip.
 	CompressBrotli bool
 
 	// CompressZstd adds zstd to the codings that Compress uses. Precompressed files have the suffix ".zst".
@@ -139,7 +139,8 @@ type FS struct {
 	CleanStop chan struct{}
 }
 
-// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. fasthttp creates compressed files with this suffix.
+// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. fasthttp gives this suffix to the compressed files
+// that it creates.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
 // FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change FSCompressedFileSuffixes while
@@ -155,9 +156,9 @@ var FSCompressedFileSuffixes = map[string]string{
 // Deprecated: FS.CacheDuration has no effect.
 const FSHandlerCacheDuration = 10 * time.Second
 
-// CacheKind exists only because fasthttp exports a type with this name.
+// CacheKind exists because fasthttp exports a type with this name.
 //
-// Deprecated: nothing takes or returns a CacheKind.
+// Deprecated: no function takes or returns a CacheKind.
 type CacheKind uint8
 
 // NewRequestHandler returns a handler that serves the files of f.
@@ -265,8 +266,8 @@ func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
 }
 
 // FSHandler returns a handler that serves the files below root and supports byte ranges. For a directory, the handler
-// serves index.html, or a list of files if the directory has no index.html. The handler removes the first stripSlashes
-// segments of the path before it looks up the file. See [NewPathSlashesStripper].
+// serves index.html. If a directory has no index.html, the handler serves a list of files. The handler removes the
+// first stripSlashes segments of the path before it looks up the file. See [NewPathSlashesStripper].
 func FSHandler(root string, stripSlashes int) RequestHandler {
 	f := &FS{
 		Root:               root,

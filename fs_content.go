@@ -14,22 +14,22 @@ import (
 )
 
 // ServeContent responds with content. ServeContent evaluates the conditions and the Range header of the request (RFC
-// 9110 §13.2.2, §14.2). Depending on the conditions and the Range header, the response is the whole content, the
-// requested ranges, or a 304, 412 or 416 response.
+// 9110 §13.2.2, §14.2). As a result, the client gets the whole content, the requested ranges, or a 304, 412 or 416
+// response.
 //
 // The handler may set the following before it calls ServeContent:
 //
 //   - Content-Type. By default, ServeContent derives the Content-Type from the extension of name, or from the first
 //     bytes of content.
-//   - ETag. ServeContent compares If-Match, If-None-Match and If-Range with the ETag.
+//   - ETag. ServeContent compares the If-Match, If-None-Match and If-Range headers of the request with the ETag.
 //   - Content-Encoding, if content is already compressed. ServeContent does not compress content.
-//   - A status other than 200. With any status except 200, ServeContent ignores the request's conditions and Range
-//     header, and sends the whole content.
+//   - A status other than 200. ServeContent then ignores the request's conditions and Range header, and sends the whole
+//     content.
 //
 // ServeContent sends modtime as Last-Modified. If modtime is in the future, ServeContent sends the current time
 // instead. If modtime is zero or the Unix epoch, the response has no Last-Modified header.
 //
-// The server reads content after the handler has returned. Reading starts at the beginning of content, regardless of
+// The server reads content after the handler has returned. The server reads content from its beginning, regardless of
 // the current position. If content is an io.Closer, the server closes content after reading.
 func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.ReadSeeker) {
 	size, err := content.Seek(0, io.SeekEnd)
@@ -276,17 +276,17 @@ func answerPlain(ctx *RequestCtx, status int) {
 }
 
 // FailedCondition evaluates the conditions of the request, such as If-None-Match (RFC 9110 §13.2.2). FailedCondition
-// compares the conditions with the ETag and Last-Modified headers of ctx.Response. If a condition fails,
-// FailedCondition returns the status for the response, which is 304 or 412. If no condition fails, the result is 0.
+// compares the conditions with the ETag and Last-Modified headers of ctx.Response. If a condition fails, the result is
+// the status for the response: 304 or 412. If no condition fails, the result is 0.
 func (ctx *RequestCtx) FailedCondition() int {
 	v := responseValidator(&ctx.Response)
 	return failedCondition(ctx, &v)
 }
 
 // AllowsRange reports whether the handler may respond with the ranges that the request asks for. The result is true
-// only for a GET request with one Range header. An If-Range header must equal the ETag or Last-Modified header of
-// ctx.Response (RFC 9110 §14.2). The matching ETag or Last-Modified header must be a strong validator (RFC 9110
-// §13.1.5).
+// only for a GET request with one Range header. If the request has an If-Range header, it must equal the ETag or
+// Last-Modified header of ctx.Response (RFC 9110 §14.2). The matching ETag or Last-Modified header must be a strong
+// validator (RFC 9110 §13.1.5).
 func (ctx *RequestCtx) AllowsRange() bool {
 	v := responseValidator(&ctx.Response)
 	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.AllowsRange(ctx.Request.Header.PeekAll(HeaderIfRange))
@@ -322,8 +322,8 @@ func failedCondition(ctx *RequestCtx, v *files.Validator) int {
 
 // ParseByteRange parses the value of a Range header with a single range, such as "bytes=0-99", "bytes=100-" or
 // "bytes=-100" (RFC 9110 §14.1.2). contentLength is the size of the content in bytes. ParseByteRange returns the
-// positions of the first and the last requested byte within the content. A range that contains no byte of the content
-// is an error.
+// positions of the first and the last requested byte within the content. If the range contains no byte of the content,
+// ParseByteRange returns an error.
 func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
 	return files.ParseByteRange(byteRange, contentLength)
 }

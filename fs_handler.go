@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// PathRewriteFunc returns the path that FS looks up for a request. The returned slice can share memory with the
+// PathRewriteFunc returns the path that FS looks up for a request. The returned slice may share memory with the
 // request's path. If the returned path has an empty segment or a ".." segment, FS responds with 404.
 type PathRewriteFunc func(ctx *RequestCtx) []byte
 
@@ -34,9 +34,9 @@ func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte { return files.StripSegments(ctx.Path(), slashesCount) }
 }
 
-// NewVHostPathRewriter returns a PathRewriteFunc for virtual hosts: each host's files are in a directory named after
-// the host. The PathRewriteFunc removes the first slashesCount segments of the path and puts the requested host in
-// front of the rest. For example, if slashesCount is 1, "/images/a.jpg" on img.example.com becomes
+// NewVHostPathRewriter returns a PathRewriteFunc for virtual hosts. The files of each host are in a directory that has
+// the name of the host. The PathRewriteFunc removes the first slashesCount segments of the path and puts the requested
+// host in front of the rest. For example, if slashesCount is 1 and the host is img.example.com, "/images/a.jpg" becomes
 // "/img.example.com/a.jpg". For a request without a host, the path becomes "/invalid-host/".
 func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {

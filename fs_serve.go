@@ -14,13 +14,13 @@ import (
 // ServeFile responds with the file at path, or with a list of files if path is a directory. If the client accepts a
 // compressed response, ServeFile compresses the file, as described at [FS.Compress].
 //
-// path has URI syntax: ServeFile decodes percent-encoding and ignores the first '?' or '#' and everything after it. To
-// use a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. ServeFile follows all
+// path has URI syntax. ServeFile decodes percent-encoding, and ignores everything from the first '?' or '#' on. To use
+// a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. ServeFile follows all
 // symlinks. Never build path from data in a request. To serve files that clients choose, use FS. If path has an empty
 // segment, as in "a//b", the response is 404.
 //
 // Unlike FS, ServeFile does not check the method of the request. If the handler has already set a status other than
-// 200, ServeFile keeps this status (see ServeContent).
+// 200, ServeFile keeps the status (see ServeContent).
 func ServeFile(ctx *RequestCtx, path string) { ServeFileLiteral(ctx, decodedPath(path)) }
 
 // ServeFileBytes does the same as [ServeFile], but takes a []byte.
@@ -36,7 +36,7 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 	ServeFileUncompressed(ctx, string(path))
 }
 
-// ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
+// ServeFileLiteral does the same as [ServeFile], but uses path unchanged.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, &codedFiles) }
 
 // ServeFS does the same as [ServeFile], but takes the file from filesystem.

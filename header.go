@@ -124,7 +124,8 @@ func (h *header) poison() {
 }
 
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. Peek also
-// finds a trailer that you announced with SetTrailer and then set. To find received trailers, use PeekTrailer.
+// finds a trailer that your program has announced with SetTrailer and then set. To find received trailers, use
+// PeekTrailer.
 func (h *header) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *header) peek(name []byte) []byte {
@@ -169,8 +170,9 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 	return dst
 }
 
-// PeekKeys returns the names of all headers in order, in the spelling that All yields. A name that occurs on several
-// header lines is returned once for each line. The next call to PeekKeys or PeekTrailerKeys reuses the returned slice.
+// PeekKeys returns the names of all headers in order, in the spelling that All yields. If several header lines have the
+// same name, the result contains the name once for each line. The next call to PeekKeys or PeekTrailerKeys reuses the
+// returned slice.
 func (h *header) PeekKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.All() {
@@ -182,17 +184,17 @@ func (h *header) PeekKeys() [][]byte {
 // Len returns the number of header lines.
 func (h *header) Len() int { return h.head.Fields.Len() }
 
-// Add appends a header and keeps existing headers with the same name. If a message can have the header only once, Add
-// replaces the existing header. The headers that a message can have only once are Host, Content-Length, Content-Type,
-// Transfer-Encoding, User-Agent, Server and Date. In a request, Add appends cookies to the single Cookie header (RFC
-// 6265 §5.4) and skips cookies that SetCookie would refuse.
+// Add appends a header and keeps existing headers with the same name. A message can have some headers only once: Host,
+// Content-Length, Content-Type, Transfer-Encoding, User-Agent, Server and Date. For these headers, Add replaces the
+// existing header. In a request, Add appends cookies to the single Cookie header (RFC 6265 §5.4) and skips cookies that
+// SetCookie refuses.
 func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }
 
-// TryAdd does the same as Add, but reports a refused header with an error that wraps ErrInvalidHeader. TryAdd also
-// refuses a value with a control character, which Add would replace with a space. After an error, the header is
-// unchanged.
+// TryAdd does the same as Add, but returns an error that wraps ErrInvalidHeader if the header is refused. TryAdd also
+// refuses a value with a control character, whereas Add replaces each control character with a space. After an error,
+// the header is unchanged.
 func (h *header) TryAdd(key, value string) error { return h.try(key, value, true) }
 
 // try calls put for a field whose value must be stored as given, apart from surrounding whitespace.

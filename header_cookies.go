@@ -7,9 +7,8 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Cookie returns the value of the first cookie with this name, or nil. Cookie names are case sensitive. Cookie does
-// not find a cookie whose value contains a backslash or a quote (RFC 6265 §4.1.1). Quotes around the whole value are
-// allowed.
+// Cookie returns the value of the first cookie with this name, or nil. Cookie names are case sensitive. Cookie ignores
+// cookies whose value contains a backslash or a quote (RFC 6265 §4.1.1). Quotes around the whole value are allowed.
 func (h *RequestHeader) Cookie(key string) []byte { return h.CookieBytes(UnsafeBytes(key)) }
 
 // CookieBytes does the same as [RequestHeader.Cookie], but takes a key of type []byte.
@@ -23,8 +22,8 @@ func (h *RequestHeader) CookieBytes(key []byte) []byte {
 	return nil
 }
 
-// SetCookie appends a cookie and removes any other cookies with the same name. If the name is not a token, or if
-// Cookie.SetValue would refuse the value, SetCookie does nothing.
+// SetCookie appends a cookie and removes any other cookies with the same name. SetCookie does nothing if the name is
+// not a token, or if Cookie.SetValue refuses the value.
 func (h *RequestHeader) SetCookie(key, value string) {
 	h.SetCookieBytesKV(UnsafeBytes(key), UnsafeBytes(value))
 }
@@ -104,8 +103,8 @@ func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
 	return -1
 }
 
-// Cookie parses the Set-Cookie header for the name cookie.Key() into cookie. The result is true if the header exists
-// and Cookie.ParseBytes accepts its value.
+// Cookie finds the Set-Cookie header for the cookie with the name cookie.Key(), and parses the header's value into
+// cookie. The result is true if the header exists and its value is valid (see Cookie.ParseBytes).
 func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
 	i := h.findSetCookie(0, cookie.Key())
 	return i >= 0 && cookie.ParseBytes(h.head.Fields.Value(i)) == nil

@@ -91,8 +91,8 @@ func (h *header) hasLength() bool {
 		h.head.Body == message.UntilClose && h.head.Length == 0
 }
 
-// Special values for the length of a body. ContentLength can return these special values, and SetContentLength accepts
-// the same values.
+// Special values for the length of a body. The ContentLength methods can return these values, and the SetContentLength
+// methods accept these values.
 const (
 	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1, a body of unknown length is
 	// chunked. Over HTTP/2, a body of unknown length ends when its stream ends.
@@ -133,7 +133,7 @@ func (h *header) sentLength() int64 {
 
 // ConnectionClose reports whether the connection is closed after this message (RFC 9112 §9.3). The result is true if
 // the Connection header contains close, or if the message is HTTP/1.0 without keep-alive. The result is also true if
-// the body ends only when the connection is closed. For a message received over HTTP/2, the result is false.
+// the body ends only when the connection is closed. For a message that was received over HTTP/2, the result is false.
 func (h *header) ConnectionClose() bool { return h.saysClose(false) }
 
 // saysClose returns ConnectionClose, or, if keepAlive is set, what it would be with keep-alive added to Connection.
@@ -150,7 +150,7 @@ func (h *header) hasToSayClose() bool {
 }
 
 // ConnectionUpgrade reports whether the Connection header contains upgrade (RFC 9110 §7.8). In HTTP/1.0, the Connection
-// header must also contain keep-alive, because without keep-alive the connection would be closed.
+// header must also contain keep-alive.
 func (h *header) ConnectionUpgrade() bool {
 	flags := h.head.Flags
 	return flags&message.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&message.ConnectionKeepAlive != 0)

@@ -7,8 +7,8 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// AppendNormalizedHeaderKey appends key to dst in the usual spelling of header names. The first letter and each
-// letter after a dash become upper case and all others lower case, as in "Content-Type". A key that is not a token
+// AppendNormalizedHeaderKey appends key to dst in the usual spelling of header names. The first letter and each letter
+// after a dash become upper case, as in "Content-Type". All other letters become lower case. A key that is not a token
 // (RFC 9110 §5.6.2) is appended unchanged.
 func AppendNormalizedHeaderKey(dst []byte, key string) []byte {
 	start := len(dst)
@@ -45,9 +45,10 @@ func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
 	return AppendNormalizedHeaderKey(dst, UnsafeString(key))
 }
 
-// VisitHeaderParams calls f for each parameter of the header value b, written as ";" name "=" value (RFC 9110 §5.6.6).
-// VisitHeaderParams stops when f returns false, or at the first text that is not a parameter. f gets a quoted value
-// without its quotes, but with its backslashes. key and value point into b, so f must not keep key or value.
+// VisitHeaderParams calls f for each parameter of the header value b. Parameters have the form ";name=value" (RFC 9110
+// §5.6.6). VisitHeaderParams stops when f returns false, or at the first text that is not a parameter. If a value is
+// quoted, f gets the value without its quotes, but with its backslashes. key and value point into b, so f must not keep
+// key or value.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
 	_, b = ascii.Cut(b, ';')
 	for {

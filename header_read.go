@@ -31,11 +31,11 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 }
 
 // Read reads a status line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
-// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so Read cannot
-// tell that a response to HEAD or CONNECT has no body.
+// line after the headers. Read also returns interim responses (1xx). Read does not detect responses to HEAD and
+// CONNECT, which have no body, because Read does not know the request.
 //
-// If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for a
-// different reason, the error is io.EOF, as in fasthttp. See [RequestHeader.Read] for the other errors.
+// If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for any
+// other reason, the error is io.EOF, as in fasthttp. See [RequestHeader.Read] for the other errors.
 func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, message.Get) }
 
 // readAnswer reads the head of a response to a request with this method.
@@ -102,9 +102,9 @@ func readError(err, broken error, begun bool) error {
 	return fmt.Errorf("%w: %w", broken, err)
 }
 
-// ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty line.
-// After ReadTrailer, PeekTrailer returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
-// §6.5.1).
+// ReadTrailer reads from r the trailers that follow the last chunk of a body. ReadTrailer stops after the empty line
+// that ends the trailers. After ReadTrailer, PeekTrailer returns the trailers. Headers that must not be sent as
+// trailers are dropped (RFC 9110 §6.5.1).
 //
 // If no byte arrives, the error is ErrTimeout or io.EOF; see [ResponseHeader.Read]. After an error, h has no trailers.
 func (h *header) ReadTrailer(r *bufio.Reader) error {

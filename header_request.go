@@ -13,13 +13,14 @@ import (
 // The zero value is a GET request for "/" without headers, ready to use. Do not copy a RequestHeader; use CopyTo.
 // Only one goroutine at a time may use a RequestHeader.
 //
-// Headers keep their order and their spelling; lookups ignore the case of the name. Methods return slices that point
+// Headers keep their order and their spelling. Lookups ignore the case of the name. Methods return slices that point
 // into the header's buffer. On a server, a returned slice is valid until the handler returns. Outside a handler, a
-// returned slice is valid until Reset. Later changes to the header do not change the contents of a returned slice.
+// returned slice is valid until Reset is called. Later changes to the header do not change the contents of a returned
+// slice.
 //
-// Setters prevent header injection. Setters refuse a name that is not a token, and trim values. For control characters,
-// see [RequestHeader.Set]. With an empty value, a setter that is named after a header, such as SetHost, removes the
-// header. The method Set stores an empty value.
+// Setters prevent header injection. Setters refuse a name that is not a token. Setters remove whitespace at both ends
+// of a value. For control characters, see [RequestHeader.Set]. If the value is empty, a setter that is named after a
+// header, such as SetHost, removes the header. The method Set, in contrast, stores a header with an empty value.
 type RequestHeader struct {
 	_ noCopy
 	header
@@ -108,8 +109,8 @@ func (h *RequestHeader) RequestURI() []byte {
 }
 
 // SetRequestURI sets the request target. The target is sent unchanged, except that spaces become %20. A target with a
-// control character is refused. An empty target means "/". If a target starts with its query, "/" is added in front
-// of the question mark (RFC 9112 §3.2.1).
+// control character is refused. An empty target means "/". If a target begins with a question mark, "/" is added in
+// front of it (RFC 9112 §3.2.1).
 func (h *RequestHeader) SetRequestURI(requestURI string) {
 	h.SetRequestURIBytes(UnsafeBytes(requestURI))
 }
@@ -144,7 +145,7 @@ func appendWithoutBlanks(dst, target []byte) []byte {
 }
 
 // Protocol returns the version of the request, for example "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0". If SetProtocol was
-// called, Protocol returns the value that was passed to SetProtocol. Use ProtoAtLeast to compare versions.
+// called, the result is the value that was passed to SetProtocol. Use ProtoAtLeast to compare versions.
 func (h *RequestHeader) Protocol() []byte {
 	if name := h.head.Reason; name.Len > 0 {
 		return h.head.Fields.Bytes(name)
@@ -166,7 +167,8 @@ func (h *RequestHeader) ProtoAtLeast(major, minor int) bool {
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // SetProtocol sets the version to HTTP/1.1 or HTTP/1.0. With any other name, such as "HTTP/2.0", the request is sent as
-// HTTP/1.1. Protocol still returns the name that was set. Over HTTP/2, SetProtocol has no effect on what is sent.
+// HTTP/1.1. The method Protocol still returns the name that was set. Over HTTP/2, SetProtocol has no effect on what is
+// sent.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
 // SetProtocolBytes does the same as [RequestHeader.SetProtocol], but takes a []byte.
@@ -186,7 +188,8 @@ func (h *RequestHeader) setProtocol(protocol []byte) {
 }
 
 // RawHeaders returns the header lines as they were received, including the empty line after them. If there are no
-// header lines, or if the header was not received, the result is nil. RawHeaders ignores later changes to the header.
+// header lines, or if the header was not received, the result is nil. The result does not reflect later changes to the
+// header.
 func (h *RequestHeader) RawHeaders() []byte {
 	if h.head.Lines.Len <= 2 {
 		return nil
@@ -224,15 +227,16 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 //   - Content-Length must be a number.
 //   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
-//   - Trailer has the same effect as SetTrailer: the headers named in its value are sent after the body.
+//   - Trailer has the same effect as SetTrailer: the headers named in its value become trailers, which are sent after
+//     the body.
 //
-// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the headers
-// in the list above, Set refuses a value with a control character. Set also refuses an invalid name. If Set refuses a
-// header, nothing changes. To get an error for a refused header, use TrySet.
+// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies,
+// Content-Length, Transfer-Encoding, Connection and Trailer, Set refuses a value with a control character. Set also
+// refuses an invalid name. If Set refuses a header, nothing changes. To get an error for a refused header, use TrySet.
 func (h *RequestHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
-// TrySet does the same as Set, but reports a refused header with an error that wraps ErrInvalidHeader. Unlike Set,
-// TrySet also refuses a value with a control character. After an error the header is unchanged.
+// TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if the header is refused. Unlike Set,
+// TrySet also refuses a value with a control character. After an error, the header is unchanged.
 func (h *RequestHeader) TrySet(key, value string) error {
 	return h.try(key, value, h.flags&plainFields == 0 && field.Lookup(UnsafeBytes(key)) == field.Cookie)
 }
@@ -243,9 +247,9 @@ func (h *RequestHeader) set(name, value []byte) {
 }
 
 // DisableSpecialHeader makes the client send headers in the order in which they were set. The client adds only the
-// headers that frame the body. User-Agent and Content-Type are not added. Host is not moved to the front, although RFC
-// 9110 §7.2 recommends this position. After DisableSpecialHeader, Set replaces the existing cookies. The result reports
-// whether special headers were already disabled.
+// headers that frame the body. User-Agent and Content-Type are not added. Host stays at its position, although RFC 9110
+// §7.2 recommends that Host comes first. After DisableSpecialHeader, Set replaces the existing cookies. The result
+// reports whether special headers were already disabled.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
 // EnableSpecialHeader undoes DisableSpecialHeader. The result reports whether special headers were already enabled.
@@ -275,7 +279,8 @@ func (h *RequestHeader) SetReferer(referer string) { h.setKnown(field.Referer, U
 func (h *RequestHeader) ContentType() []byte { return h.head.Fields.PeekID(field.ContentType) }
 
 // SetByteRange sets Range to the bytes from startPos to endPos, both included (RFC 9110 §14.1.2). A negative endPos
-// requests everything from startPos to the end. A negative startPos requests the last -startPos bytes.
+// requests everything from startPos to the end. A negative startPos requests bytes at the end: if startPos is -100, the
+// last 100 bytes.
 func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 	var room [64]byte
 	b := append(room[:0], "bytes="...)
@@ -332,8 +337,8 @@ func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 }
 
 // HasAcceptEncoding reports whether Accept-Encoding lists this content coding with a weight above zero (RFC 9110
-// §12.5.3). If the coding is not listed, the weight of "*" decides. A malformed weight counts as zero. If a coding
-// occurs several times, the lowest weight counts.
+// §12.5.3). If the coding is not listed, the weight of the wildcard "*" counts. A malformed weight counts as zero. If a
+// coding occurs several times, the lowest weight counts.
 func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(UnsafeBytes(acceptEncoding))
 }

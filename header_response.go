@@ -11,12 +11,13 @@ import (
 
 // ResponseHeader holds the version, status and headers of a response.
 //
-// The zero value is a 200 response without headers, ready to use. The rules of RequestHeader about copies, returned
-// slices, names and refused values also apply to a ResponseHeader.
+// The zero value is a 200 response without headers, ready to use. A ResponseHeader follows the same rules as a
+// RequestHeader about copies, returned slices, names and refused values.
 //
-// A server adds Server, Date, Content-Type and the headers that frame the body when it sends the response. The
-// ResponseHeader does not store the added headers. Headers that you set take precedence over added headers. Unless
-// SetProtocol sets another version, a response is sent as HTTP/1.1, even if it was received with another version.
+// When a server sends the response, it adds Server, Date, Content-Type and the headers that frame the body. The server
+// does not store the added headers in the ResponseHeader. If you set one of these headers yourself, the server does not
+// add it. Unless SetProtocol sets another version, a response is sent as HTTP/1.1, even if it was received with another
+// version.
 type ResponseHeader struct {
 	_ noCopy
 	header
@@ -38,9 +39,9 @@ func (h *ResponseHeader) StatusCode() int {
 	return h.head.Status
 }
 
-// SetStatusCode sets the status code, a number of three digits (RFC 9110 §15); 0 means 200. SetStatusCode panics if
-// statusCode is less than 100 or more than 999. Unless SetStatusMessage sets a reason phrase, the response is sent
-// with the code's usual phrase.
+// SetStatusCode sets the status code, a number of three digits (RFC 9110 §15). 0 means 200. SetStatusCode panics if
+// statusCode is less than 100 or more than 999. Unless SetStatusMessage sets a reason phrase, the response is sent with
+// the code's usual phrase.
 func (h *ResponseHeader) SetStatusCode(statusCode int) {
 	if (statusCode < 100 || statusCode > 999) && statusCode != 0 {
 		panicStatusCode(statusCode)
@@ -57,7 +58,7 @@ func panicStatusCode(statusCode int) {
 }
 
 // StatusMessage returns the reason phrase that was received or set. If no phrase was received or set, the result is
-// nil. The status code's usual phrase is sent; see the function StatusMessage.
+// nil. The response is then sent with the usual phrase for the status code. See the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
 // SetStatusMessage sets the reason phrase. Control characters in the phrase become spaces. An empty phrase restores
@@ -71,15 +72,15 @@ func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	h.changeFlag(reasonSet, len(statusMessage) > 0)
 }
 
-// SetProtocol sets the version, which must be HTTP/1.1 or HTTP/1.0. SetProtocol ignores all other versions, and has
-// no effect on responses sent over HTTP/2.
+// SetProtocol sets the version, which must be HTTP/1.1 or HTTP/1.0. SetProtocol ignores all other versions. SetProtocol
+// has no effect on responses that are sent over HTTP/2.
 func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) }
 
 // SetContentLength sets the length of the body: a number of bytes, LengthUnknown or LengthUntilClose. Any other
 // negative number means LengthUntilClose.
 //
-// Handlers rarely need SetContentLength, because the server decides how to frame the body. Use SetContentLength if
-// you write the headers yourself.
+// Handlers rarely need SetContentLength, because the server decides how to frame the body. Use SetContentLength if your
+// program writes the headers without a server.
 func (h *ResponseHeader) SetContentLength(contentLength int) {
 	switch {
 	case contentLength >= 0:
@@ -91,9 +92,9 @@ func (h *ResponseHeader) SetContentLength(contentLength int) {
 	}
 }
 
-// ContentType returns the value of Content-Type. If no Content-Type is set, the result is "text/plain;
-// charset=utf-8", the default that is sent with a body. After SetNoDefaultContentType(true) and in a received
-// response, there is no default, so the result is nil.
+// ContentType returns the value of Content-Type. If no Content-Type is set, the result is "text/plain; charset=utf-8",
+// the default that is sent with a body. A received response has no default, so the result can be nil. After
+// SetNoDefaultContentType(true), there is no default either.
 func (h *ResponseHeader) ContentType() []byte {
 	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
 		return v
@@ -117,16 +118,17 @@ func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefau
 //   - Content-Length must be a number.
 //   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
-//   - Trailer has the same effect as SetTrailer: the headers named in its value are sent after the body.
+//   - Trailer has the same effect as SetTrailer: the headers named in its value become trailers, which are sent after
+//     the body.
 //
-// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the headers
-// in the list above, Set refuses a value with a control character. Set also refuses an invalid name. If Set refuses a
-// header, nothing changes. To get an error for a refused header, use TrySet.
+// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies,
+// Content-Length, Transfer-Encoding, Connection and Trailer, Set refuses a value with a control character. Set also
+// refuses an invalid name. If Set refuses a header, nothing changes. To get an error for a refused header, use TrySet.
 func (h *ResponseHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
-// TrySet does the same as Set, but reports a refused header with an error that wraps ErrInvalidHeader. Unlike Set,
+// TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if the header is refused. Unlike Set,
 // TrySet also refuses a value with a control character. Use TrySet for headers that must not be missing, such as
-// security headers. After an error the header is unchanged.
+// security headers. After an error, the header is unchanged.
 func (h *ResponseHeader) TrySet(key, value string) error {
 	return h.try(key, value, field.Lookup(UnsafeBytes(key)) == field.SetCookie)
 }
@@ -139,7 +141,8 @@ func (h *ResponseHeader) set(name, value []byte) {
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. For
 // Content-Type, Peek returns the same value as the ContentType method. If there are several Set-Cookie headers, Peek
 // joins their values with "; ", as fasthttp does. PeekAll and Cookies return Set-Cookie headers separately. Peek also
-// finds a trailer that you announced with SetTrailer and then set. To find received trailers, use PeekTrailer.
+// finds a trailer that your program has announced with SetTrailer and then set. To find received trailers, use
+// PeekTrailer.
 func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *ResponseHeader) peek(name []byte) []byte {
@@ -179,8 +182,8 @@ func (h *ResponseHeader) SetLastModified(t time.Time) {
 }
 
 // SetContentRange sets Content-Range to the bytes from startPos to endPos, both included, out of contentLength bytes
-// (RFC 9110 §14.4). A negative contentLength is written as "*", for unknown. A negative startPos says that the
-// requested range cannot be satisfied.
+// (RFC 9110 §14.4). If contentLength is negative, the length is written as "*", which means that the length is unknown.
+// A negative startPos means that the requested range cannot be satisfied.
 func (h *ResponseHeader) SetContentRange(startPos, endPos, contentLength int) {
 	var room [80]byte
 	b := append(room[:0], "bytes "...)

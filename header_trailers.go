@@ -13,17 +13,17 @@ import (
 // merged with the headers of the head. Their sender wrote them after the body, and proxies check them less
 // strictly.
 
-// SetTrailer announces trailers, which are headers that follow a chunked body. trailer is a comma-separated list of
-// trailer names, and is sent in the Trailer header. Every header with a listed name is sent as a trailer, after the
-// body. You may set the header before or after the call to SetTrailer. If the body is not chunked, a header with a
-// listed name is not sent at all.
+// SetTrailer announces trailers, which are headers that follow a chunked body. The argument is a comma-separated list
+// of trailer names, which is sent in the Trailer header. Every header with a listed name is sent as a trailer, after
+// the body. You may set the header before or after the call to SetTrailer. If the body is not chunked, headers with
+// listed names are not sent at all.
 //
 // If a name is malformed or must not be a trailer, SetTrailer skips the name and returns ErrBadTrailer. For example,
 // headers for framing, routing or authentication must not be trailers (RFC 9110 §6.5.1). If all names are skipped,
 // nothing changes.
 func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), false) }
 
-// AddTrailer announces trailers in addition to those that are already announced. See [RequestHeader.SetTrailer].
+// AddTrailer announces trailers in addition to the trailers that are already announced. See [RequestHeader.SetTrailer].
 func (h *header) AddTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), true) }
 
 func (h *header) announce(names []byte, add bool) error {
@@ -108,7 +108,7 @@ func moveFields(dst, src *field.List, wanted func(name []byte) bool) {
 }
 
 // PeekTrailer returns the value of the first trailer with this name, or nil. The case of the name does not matter.
-// Received trailers are available once the body has been read to its end.
+// Received trailers are available after the body has been read to its end.
 func (h *header) PeekTrailer(key string) []byte { return peekIn(&h.trailers, UnsafeBytes(key)) }
 
 // TrailerHeader returns the trailers as they are sent: header lines and an empty line. The result is valid until the
@@ -119,8 +119,8 @@ func (h *header) TrailerHeader() []byte {
 	return h.scratch
 }
 
-// PeekTrailerKeys returns the names that Trailers yields. The next call to PeekKeys or PeekTrailerKeys reuses the
-// returned slice.
+// PeekTrailerKeys returns the names of the trailers in a slice, in the same order as Trailers. The next call to
+// PeekKeys or PeekTrailerKeys reuses the returned slice.
 func (h *header) PeekTrailerKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.Trailers() {

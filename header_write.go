@@ -219,23 +219,23 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	return h.appendHead(dst, &o)
 }
 
-// Header returns the bytes that AppendBytes would append. The slice is valid until the header is changed, or until
-// the next call to Header or TrailerHeader.
+// Header returns the bytes that AppendBytes appends. The slice is valid until the header is changed, or until the next
+// call to Header or TrailerHeader.
 func (h *RequestHeader) Header() []byte {
 	h.scratch = h.AppendBytes(h.scratch[:0])
 	return h.scratch
 }
 
-// String returns the text that AppendBytes would append.
+// String returns the text that AppendBytes appends.
 func (h *RequestHeader) String() string { return string(h.Header()) }
 
-// Write writes to w the bytes that AppendBytes would append. Write does not flush w.
+// Write writes to w the bytes that AppendBytes appends. Write does not flush w.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
 	_, err := w.Write(h.Header())
 	return err
 }
 
-// WriteTo writes to w the bytes that AppendBytes would append.
+// WriteTo writes to w the bytes that AppendBytes appends.
 func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err
@@ -249,23 +249,23 @@ func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	return h.appendHead(dst, &o)
 }
 
-// Header returns the bytes that AppendBytes would append. The slice is valid until the header is changed, or until
-// the next call to Header or TrailerHeader.
+// Header returns the bytes that AppendBytes appends. The slice is valid until the header is changed, or until the next
+// call to Header or TrailerHeader.
 func (h *ResponseHeader) Header() []byte {
 	h.scratch = h.AppendBytes(h.scratch[:0])
 	return h.scratch
 }
 
-// String returns the text that AppendBytes would append.
+// String returns the text that AppendBytes appends.
 func (h *ResponseHeader) String() string { return string(h.Header()) }
 
-// Write writes to w the bytes that AppendBytes would append. Write does not flush w.
+// Write writes to w the bytes that AppendBytes appends. Write does not flush w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
 	_, err := w.Write(h.Header())
 	return err
 }
 
-// WriteTo writes to w the bytes that AppendBytes would append.
+// WriteTo writes to w the bytes that AppendBytes appends.
 func (h *ResponseHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err

@@ -11,13 +11,13 @@ import (
 // buffer; see [RequestHeader.Read]. Read keeps req's user values. If r ends before the first byte, the error is
 // io.EOF.
 //
-// If MayContinue returns true after the call to Read, the body has not been read. To read the body, send a 100
-// response, then call ContinueReadBody.
+// If MayContinue returns true after the call to Read, the body is still unread. To read the body, send a 100 response,
+// then call ContinueReadBody.
 func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
 
-// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
-// there is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, not
-// according to the announced length. After an error, the unread part of the body remains in r.
+// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive, there
+// is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, regardless of
+// the announced length. After an error, the unread part of the body remains in r.
 func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	req.resetContent()
 	if err := req.Header.Read(r); err != nil {
@@ -33,9 +33,9 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // [Request.ReadLimitBody] for maxBodySize.
 //
 // If a multipart/form-data body has a known length and is not compressed, ContinueReadBody parses the form as it
-// arrives. At most 2 MiB of the files in the form are kept in memory, and the remaining files are written to disk.
-// After ContinueReadBody, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is
-// false, ContinueReadBody does not parse forms.
+// arrives. At most 2 MiB of files in the form are kept in memory. The remaining files are written to disk. After
+// ContinueReadBody, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is false,
+// ContinueReadBody does not parse forms.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
 	if head.Body == message.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
@@ -48,9 +48,9 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.readBody(&from, maxBodySize)
 }
 
-// ContinueReadBodyStream does the same as ContinueReadBody, but leaves the body unread. BodyStream returns the body as
-// a stream. The stream has no size limit, so maxBodySize has no effect. Do not use r until the stream has ended or was
-// closed without an error. Forms are parsed in the same way as in ContinueReadBody.
+// ContinueReadBodyStream does the same as ContinueReadBody, but leaves the body unread. Afterwards, BodyStream returns
+// the body as a stream. The stream has no size limit, so maxBodySize has no effect. Do not use r until the stream has
+// ended or was closed without an error. Forms are parsed in the same way as in ContinueReadBody.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	if req.preParses(preParseMultipartForm) {
 		return req.readForm(r)
@@ -105,9 +105,9 @@ const maxInterim = 16
 // until the stream has ended or was closed without an error.
 func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
 
-// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
-// there is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, not
-// according to the announced length. The limit does not apply to a stream.
+// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive, there
+// is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, regardless of
+// the announced length. The limit does not apply to a stream.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	resp.resetSkipHeader()
 	for range maxInterim + 1 {

@@ -72,8 +72,8 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // MultipartFormWithLimit decompresses it. If the Content-Type is not multipart/form-data, the error is
 // ErrNoMultipartForm.
 //
-// If the form is larger than a positive maxBodySize, the error is ErrBodyTooLarge. The form takes at most 12 MiB of
-// memory, including at most 2 MiB of files. All other files are stored in temporary files, which
+// If maxBodySize is positive and the form is larger than maxBodySize, the error is ErrBodyTooLarge. The form takes at
+// most 12 MiB of memory, including at most 2 MiB of files. The remaining files are written to temporary files, which
 // RemoveMultipartFormFiles and Reset remove. After an error, no temporary files are left.
 //
 // A form may have up to 1000 parts, each with up to 8 KiB of headers. If a server receives a form with more parts than
@@ -241,8 +241,8 @@ func (req *Request) dropForm() {
 }
 
 // WriteMultipartForm writes form to w as a multipart/form-data body, using boundary as the boundary between parts.
-// WriteMultipartForm writes first the values and then the files, both sorted by name. WriteMultipartForm does not load
-// files into memory.
+// WriteMultipartForm writes the values first, and then the files. Values and files are sorted by name.
+// WriteMultipartForm does not load files into memory.
 func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) error {
 	if !parts.IsBoundary(boundary) {
 		return ErrNoMultipartForm

@@ -11,8 +11,8 @@ import (
 )
 
 // MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) while the body arrives. The reader buffers only
-// 16 KiB of the body. The reader stops at the closing boundary. Data after the closing boundary stays unread, except
-// for data that is already in the buffer.
+// 16 KiB of the body. The reader stops at the closing boundary. The reader's buffer can already contain data that
+// follows the closing boundary.
 //
 // A body may have at most 1000 parts, each with at most 8 KiB of headers. Lines must end with CRLF, and the body must
 // begin with the boundary. Only one goroutine at a time may use a MultipartReader.
@@ -203,7 +203,7 @@ type Part struct {
 
 var errPartGone = errors.New("gallop: part was read after a call of NextPart")
 
-// Read reads the content of the part. At the end of the part, Read returns io.EOF.
+// Read reads the content of the part. At the end of the part, the error is io.EOF.
 func (p *Part) Read(b []byte) (int, error) {
 	if p.m == nil {
 		return 0, errPartGone
@@ -226,8 +226,8 @@ func (p *Part) Read(b []byte) (int, error) {
 // FormName returns the name of the part's form field (RFC 7578 §4.2). If the part has no such name, the result is "".
 func (p *Part) FormName() string { return p.formName }
 
-// FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client chose
-// the name, so do not trust the name.
+// FileName returns the name of the uploaded file without directories, or "" if the part is not a file. Do not trust the
+// name, because the client has chosen it.
 func (p *Part) FileName() string { return p.fileName }
 
 // Header returns the value of the first header with this name. If there is no such header, the result is "". The name

@@ -6,12 +6,13 @@ import "github.com/gallop-http/gallop/internal/callback"
 // closes its connection. The panic goes on to the caller. The same holds for runtime.Goexit. Package callback calls
 // the functions that run on a goroutine other than the caller's.
 
-// PanicError is an error that reports a panic in a function of your program. A panic in one of the following functions
-// is reported as a PanicError:
+// PanicError reports a panic in a function of your program. A panic in one of the following functions causes a
+// PanicError:
 //
-//   - a Resolver: every call that waits for the lookup gets the error
-//   - the Dial function, the Trace or the TLS settings of a PipelineClient: every call on the connection gets the error
-//   - a handler, if middleware.Recover is in use: the error handler of package web gets the error
+//   - a Resolver: every call that waits for the lookup gets the PanicError
+//   - a function in the field Dial, DialContext, Trace or TLSConfig of a PipelineClient: every call on the connection
+//     gets the PanicError
+//   - a handler, if middleware.Recover is in use: the error handler of package web gets the PanicError
 type PanicError struct {
 	// Value is the argument of panic.
 	Value any

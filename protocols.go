@@ -34,13 +34,14 @@ func (p *Protocols) SetHTTP1(ok bool) { p.set(protoHTTP1, ok) }
 // HTTP2 reports whether p includes HTTP/2 over TLS.
 func (p Protocols) HTTP2() bool { return p.bits&protoHTTP2 != 0 }
 
-// SetHTTP2 adds HTTP/2 over TLS to p if ok is true, and removes it from p if ok is false.
+// SetHTTP2 adds HTTP/2 over TLS to p if ok is true, and removes HTTP/2 over TLS from p if ok is false.
 func (p *Protocols) SetHTTP2(ok bool) { p.set(protoHTTP2, ok) }
 
 // UnencryptedHTTP2 reports whether p includes HTTP/2 without TLS (RFC 9113 §3.3).
 func (p Protocols) UnencryptedHTTP2() bool { return p.bits&protoUnencryptedHTTP2 != 0 }
 
-// SetUnencryptedHTTP2 adds HTTP/2 without TLS to p if ok is true, and removes it from p if ok is false.
+// SetUnencryptedHTTP2 adds HTTP/2 without TLS to p if ok is true. If ok is false, SetUnencryptedHTTP2 removes HTTP/2
+// without TLS from p.
 func (p *Protocols) SetUnencryptedHTTP2(ok bool) { p.set(protoUnencryptedHTTP2, ok) }
 
 func (p *Protocols) set(bit uint8, ok bool) {
@@ -81,20 +82,21 @@ func (p *Protocols) check() error {
 // This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. Do not change an HTTP2Config
 // that a Server or client already uses.
 type HTTP2Config struct {
-	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a
-	// Server. The default will be 100 or more. Server.Concurrency limits connections, but not streams.
+	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a Server.
+	// When this module supports HTTP/2, the default will be 100 or more. Server.Concurrency limits connections, but not
+	// streams.
 	MaxConcurrentStreams int
 
-	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit for
-	// streams. By default, the client opens another connection instead, up to MaxConns or MaxConnsPerHost.
+	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit on streams.
+	// By default, the client opens another connection instead, unless the limit MaxConns or MaxConnsPerHost is reached.
 	StrictMaxConcurrentRequests bool
 
-	// MaxDecoderHeaderTableSize limits the size of the table for decompressing headers from the peer, in bytes (RFC
-	// 7541 §4.2). Values of 4 MiB or more mean the default.
+	// MaxDecoderHeaderTableSize limits the size of the table for decompressing received headers, in bytes (RFC 7541 §4.2).
+	// Values of 4 MiB or more mean the default.
 	MaxDecoderHeaderTableSize int
 
-	// MaxEncoderHeaderTableSize limits the size of the table for compressing headers to the peer, in bytes (RFC 7541
-	// §4.2). Values of 4 MiB or more mean the default.
+	// MaxEncoderHeaderTableSize limits the size of the table for compressing sent headers, in bytes (RFC 7541 §4.2).
+	// Values of 4 MiB or more mean the default.
 	MaxEncoderHeaderTableSize int
 
 	// MaxReadFrameSize limits the size of received frames, in bytes. Values below 16 KiB or above 16 MiB mean the
@@ -109,16 +111,16 @@ type HTTP2Config struct {
 	// MiB or more mean the default.
 	MaxReceiveBufferPerStream int
 
-	// SendPingTimeout is how long a connection can go without received data before a PING frame checks whether the peer
-	// still responds. Zero turns the PING frames off.
+	// SendPingTimeout is how long a connection waits for data from the peer before it sends a PING frame. The PING frame
+	// checks whether the peer still responds. Zero turns the PING frames off.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The
 	// default is 15 seconds.
 	PingTimeout time.Duration
 
-	// WriteByteTimeout is how long a connection with data to send stays open if no byte can be written. Zero means no
-	// timeout. The write timeouts of a Server also apply.
+	// WriteByteTimeout limits how long a connection waits until it can write at least one byte of its pending data. Zero
+	// means no timeout. The write timeouts of a Server also apply.
 	WriteByteTimeout time.Duration
 
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits.

@@ -19,15 +19,15 @@ import (
 const defaultProxyTimeout = 10 * time.Second
 
 // ProxyDialer opens connections through proxies. The methods DialContext, Dial and DialTimeout can be assigned to the
-// HostClient fields with the same names. Every connection is a tunnel, even for plain HTTP, and the proxy resolves the
-// names. Unix sockets are dialed directly. The zero value uses the proxies that the environment variables specify for
-// plain HTTP.
+// HostClient fields with the same names. Every connection through a proxy is a tunnel, even for plain HTTP, and the
+// proxy resolves host names. Unix sockets are dialed directly. The zero value uses the proxy that the environment
+// variables specify for plain HTTP.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
 // *ErrDialWithUpstream. If a dial through a proxy fails, the *ErrDialWithUpstream wraps a *ProxyError.
 type ProxyDialer struct {
-	// URL is the proxy for all connections. If URL is nil, the Proxy field chooses the proxy. The URL's scheme is one
-	// of these:
+	// URL is the proxy for all connections. If URL is nil, the function in the Proxy field chooses the proxy. The URL's
+	// scheme is one of these:
 	//
 	//   - http: CONNECT (RFC 9110 §9.3.6)
 	//   - https: CONNECT, with TLS to the proxy
@@ -38,23 +38,24 @@ type ProxyDialer struct {
 	URL *url.URL
 
 	// Proxy chooses the proxy if URL is nil. The function returns nil for a direct connection. target contains only a
-	// scheme, taken from the Scheme field, and a host with a port. ctx is the dial's context. If Proxy is nil, the
-	// dialer uses the environment variables as they were at the process's first dial.
+	// scheme, which comes from the Scheme field, and a host with a port. ctx is the dial's context. If Proxy is nil, the
+	// dialer uses the environment variables. The process reads the environment variables only once, when a dial needs them
+	// for the first time.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Scheme is the scheme of the target that Proxy gets, such as "https". The default is "http".
 	Scheme string
 
-	// Authorization is the Proxy-Authorization header to send with CONNECT, in place of the credentials in the URL.
-	// If Authorization is empty, the credentials in the URL are sent.
+	// Authorization is the Proxy-Authorization header to send with CONNECT, instead of the credentials in the URL. If
+	// Authorization is empty, the credentials in the URL are sent.
 	Authorization string
 
 	// TLSConfig configures TLS to https proxies. Nil means the default configuration. If ServerName is empty, the
 	// proxy's host is used as the server name.
 	TLSConfig *tls.Config
 
-	// Connect opens TCP connections to proxies, and to targets that are dialed directly. Nil means the DialContext
-	// method of the TCPDialer that Dial uses.
+	// Connect opens TCP connections to proxies, and to targets that are dialed directly. Nil means the DialContext method
+	// of the TCPDialer that the function Dial uses.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLSHandshakeTimeout limits the TLS handshake with an https proxy. If TLSHandshakeTimeout is zero or negative,
@@ -104,7 +105,7 @@ func (e *ProxyError) Error() string {
 }
 
 // HTTPStatus returns StatusCode, the status code with which an HTTP proxy refused the tunnel. If the proxy refused the
-// tunnel, the server behind the proxy has not seen the request.
+// tunnel, the target server has not seen the request.
 func (e *ProxyError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns Err.
@@ -121,8 +122,8 @@ func (d *ProxyDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn,
 	return contextDial(d.dial).within(context.Background(), timeout, "tcp", addr)
 }
 
-// DialContext connects to addr within Timeout, and gives up when ctx is done. network applies to direct
-// connections only.
+// DialContext connects to addr within Timeout, and gives up when ctx is done. The argument network matters only for
+// direct connections.
 func (d *ProxyDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return contextDial(d.dial).limited(ctx, d.Timeout, defaultProxyTimeout, network, addr)
 }
@@ -294,9 +295,9 @@ type ProxyRules struct {
 	// is empty, connections for https use no proxy.
 	HTTPSProxy string
 
-	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address
-	// or a prefix such as 10.0.0.0/8. A name also matches its subdomains. A name or an address can include a port. "*"
-	// means all hosts. Localhost and loopback addresses are always dialed directly.
+	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address or a prefix
+	// such as 10.0.0.0/8. A name also matches its subdomains. A name or an address can include a port. The entry "*" means
+	// all hosts. Localhost and loopback addresses are always dialed directly.
 	NoProxy string
 
 	cgi bool // HTTP_PROXY may be a field of a request
@@ -306,11 +307,11 @@ type ProxyRules struct {
 	broken error // a proxy is no URL
 }
 
-// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If one of the variables is not
-// set, its lowercase form is used: http_proxy, https_proxy or no_proxy.
+// ProxyRulesFromEnvironment returns the rules in the environment variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If one
+// of these variables is not set, the variable with the same name in lower case is used, such as http_proxy.
 //
-// In a CGI program, HTTP_PROXY is not trusted, because the variable can contain the value of a request's Proxy header.
-// A dial in a CGI program fails if it needs HTTP_PROXY.
+// In a CGI program, HTTP_PROXY is not trusted, because a client can set the variable with a Proxy header. In a CGI
+// program, a dial that needs HTTP_PROXY fails.
 func ProxyRulesFromEnvironment() *ProxyRules {
 	env := dial.ProxyRulesFromEnvironment()
 	return &ProxyRules{HTTPProxy: env.HTTPProxy, HTTPSProxy: env.HTTPSProxy, NoProxy: env.NoProxy, cgi: env.CGI}
@@ -320,8 +321,8 @@ func ProxyRulesFromEnvironment() *ProxyRules {
 var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
 // Proxy returns the URL of the proxy for target, or nil for a direct connection. The method uses only the scheme and
-// the host of target. If a proxy in the rules is invalid, the method returns an error, so that nothing is dialed
-// directly by mistake. The method ignores its context. The method can be used as the Proxy field of Client, HostClient
+// the host of target. If a proxy in the rules is invalid, the method returns an error, so that a dial does not bypass
+// the proxy by mistake. The method ignores its context. The method can be used as the Proxy field of Client, HostClient
 // and ProxyDialer.
 func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {

@@ -18,8 +18,9 @@ import (
 // Request is an HTTP request.
 //
 // The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. Only one goroutine at a
-// time may use a Request. The methods of a Request return slices that point into the request's buffers. A slice is
-// valid until the request is changed, reset or released. In a handler, a slice is valid only until the handler returns.
+// time may use a Request. The methods of a Request return slices that point into the request's buffers. A returned
+// slice is valid until the request is changed, reset or released. In a handler, a returned slice is valid only until
+// the handler returns.
 type Request struct {
 	_ noCopy
 
@@ -47,7 +48,7 @@ type Request struct {
 	isTLS   bool
 	maxArgs int // limit for the query and for a form; 0 means no limit
 
-	// UseHostHeader makes Write send the Host header as it is set in Header, even if the URI has a different host.
+	// UseHostHeader makes Write send the Host header that is set in Header, even if the URI has a different host.
 	UseHostHeader bool
 
 	// FullDuplex lets a client keep sending a streamed request body while the caller reads a streamed response. Do not
@@ -57,8 +58,8 @@ type Request struct {
 	// FullDuplex before calling StreamResponse. See [RequestCtx.StreamResponse].
 	FullDuplex bool
 
-	// DisableRedirectPathNormalizing makes DoRedirects use the paths in Location unchanged. By default, dot segments
-	// are removed and special characters are escaped.
+	// DisableRedirectPathNormalizing makes a client use the path in a Location header unchanged when it follows a
+	// redirect. By default, the client removes dot segments from the path and escapes special characters.
 	DisableRedirectPathNormalizing bool
 }
 
@@ -126,8 +127,8 @@ func (req *Request) CopyTo(dst *Request) {
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 }
 
-// URI returns the request's URI, which is parsed from the request target. If the target has no host, the host is
-// taken from the Host header. If you change the URI, Write sends the changed URI. If the target is not a valid URI,
+// URI returns the request's URI, which is parsed from the request target. If the target has no host, the host comes
+// from the Host header. If you change the returned URI, Write sends the changed URI. If the target is not a valid URI,
 // the returned URI is empty.
 func (req *Request) URI() *URI {
 	req.parseURI()
@@ -136,7 +137,8 @@ func (req *Request) URI() *URI {
 	return &req.uri
 }
 
-// SetURI sets the URI of the request to a copy of uri. If uri is nil, the request's URI comes from its Header.
+// SetURI sets the URI of the request to a copy of uri. If uri is nil, the URI comes from the request target and the
+// Host header.
 func (req *Request) SetURI(uri *URI) {
 	req.uriParsed, req.uriErr, req.uriProof = uri != nil, nil, uriUnproven
 	if uri == nil {
@@ -191,7 +193,7 @@ func (req *Request) SetRequestURI(requestURI string) {
 	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 }
 
-// RequestURI returns the request target that Write would send.
+// RequestURI returns the request target that Write sends.
 func (req *Request) RequestURI() []byte {
 	if req.uriParsed {
 		req.updateTarget()
@@ -349,7 +351,8 @@ func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 // If DoContext was not used, or if no call is in flight, the result is context.Background(). On a server, the result is
 // always context.Background(), so use the RequestCtx as the context in a handler. The result is never nil.
 //
-// A call can have an earlier deadline than its context, so a RoundTripper must also respect GetTimeOut.
+// The deadline of a call can be earlier than the deadline of its context, so a RoundTripper must also respect
+// GetTimeOut.
 func (req *Request) Context() context.Context {
 	if req.ctx == nil {
 		return context.Background()
@@ -362,7 +365,7 @@ func (req *Request) Context() context.Context {
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
 // SetUserValue stores value under key until the request is reset. key must be comparable or a []byte. A []byte and a
-// string with the same bytes are the same key. Values that implement io.Closer are closed when the request is reset.
+// string with the same bytes are the same key. When the request is reset, values that implement io.Closer are closed.
 func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
 
 // UserValue returns the value stored under key, or nil.

@@ -96,8 +96,8 @@ func (req *Request) isBodiless() bool {
 // WriteTo writes the request to w. WriteTo implements io.WriterTo.
 func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(req, w) }
 
-// String returns the request as Write would write it. If writing fails, String returns the error's text. String consumes
-// a body stream, so use String for debugging only.
+// String returns the request in the form in which Write writes it. If writing fails, String returns the error's text.
+// String consumes a body stream, so use String for debugging only.
 func (req *Request) String() string { return messageText(req) }
 
 // sentHead is the head that a client has sent for a request, together with the values it was made from. A

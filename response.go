@@ -13,9 +13,9 @@ import (
 // Response is an HTTP response.
 //
 // The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. Only one goroutine at a
-// time may use a Response. The methods of a Response return slices that point into the response's buffers. A slice is
-// valid until the response is changed, reset or released. In a handler, a slice is valid only until the handler
-// returns.
+// time may use a Response. The methods of a Response return slices that point into the response's buffers. A returned
+// slice is valid until the response is changed, reset or released. In a handler, a returned slice is valid only until
+// the handler returns.
 type Response struct {
 	_ noCopy
 
@@ -28,10 +28,11 @@ type Response struct {
 	ImmediateHeaderFlush bool
 
 	// StreamBody makes Read and client calls return as soon as the headers have arrived. With StreamBody, the body is a
-	// stream. If receiving the body fails, reading the stream returns the error.
+	// stream. If an error occurs while the body arrives, a read from the stream returns the error.
 	StreamBody bool
 
-	// SkipBody marks the response to a HEAD request. With SkipBody, Read reads no body, and Write writes no body.
+	// SkipBody says that the response belongs to a HEAD request. With SkipBody, Read reads no body, and Write writes no
+	// body.
 	SkipBody bool
 
 	readWhole     bool // the body is read whole, regardless of StreamResponseBody
@@ -88,7 +89,7 @@ func (resp *Response) SetBodyStream(r io.Reader, size int) {
 }
 
 // SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs after the handler
-// has returned, when the response is written. Data that sw flushes is sent at once.
+// has returned, when the response is written. If sw flushes its writer, the data is sent immediately.
 func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.setStreamWriter(sw)
 	resp.Header.SetContentLength(-1)
@@ -131,7 +132,8 @@ func (resp *Response) dropBodyAndCoding() {
 // bytes of the stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is
 // empty. If the body was not a stream, TakeBodyStream returns nil.
 //
-// Trailers that arrive after the call are dropped, because the program may already reuse the response.
+// Trailers that arrive after the call of TakeBodyStream are dropped, because the program may already have reused the
+// response.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 	r = resp.BodyStream()
 	if r == nil {
@@ -149,7 +151,7 @@ func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 	return r, size
 }
 
-// ParseNetConn stores the addresses of conn, which RemoteAddr and LocalAddr then return.
+// ParseNetConn stores the addresses of conn. RemoteAddr and LocalAddr then return the stored addresses.
 func (resp *Response) ParseNetConn(conn net.Conn) {
 	resp.remote, resp.local = conn.RemoteAddr(), conn.LocalAddr()
 }
@@ -160,8 +162,8 @@ func (resp *Response) RemoteAddr() net.Addr { return resp.remote }
 // LocalAddr returns the local address of the connection that the response arrived on, or nil if it is unknown.
 func (resp *Response) LocalAddr() net.Addr { return resp.local }
 
-// TLSConnectionState returns the TLS state of the connection that the response arrived on. Without TLS the result is
-// nil. All responses on a connection share the state, so do not change the state.
+// TLSConnectionState returns the TLS state of the connection that the response arrived on. Without TLS, the result is
+// nil. Do not change the TLS state, because all responses on a connection share it.
 func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tls }
 
 // mayHaveBody reports whether a body is sent (RFC 9110 §6.4.1). A 205 response is framed like one with a body,

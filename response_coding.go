@@ -181,30 +181,30 @@ func (c *compressor) choose(fields *field.List) coding.Coding {
 	return accepted.choose(c.offers)
 }
 
-// WriteGzip writes the response with its body compressed by gzip at the default level. See [Response.WriteGzipLevel].
+// WriteGzip compresses the body with gzip at the default level, and writes the response. See [Response.WriteGzipLevel].
 func (resp *Response) WriteGzip(w *bufio.Writer) error {
 	return resp.WriteGzipLevel(w, CompressDefaultCompression)
 }
 
-// WriteGzipLevel writes the response with its body compressed by gzip at this level. WriteGzipLevel sets
+// WriteGzipLevel compresses the body with gzip at the given level, and writes the response. WriteGzipLevel sets
 // Content-Encoding and Vary. The body stays uncompressed in the following cases:
 //
 //   - The body already has a content coding, or the response is partial (status 206 or Content-Range).
 //   - The body has fewer than 200 bytes, or compression does not make the body smaller.
 //   - The body has a media type that does not compress well.
-//   - The response has a digest of the body, or Cache-Control: no-transform.
+//   - The response has a header with a digest of the body, or Cache-Control: no-transform.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
 	resp.encode(coding.Gzip, level)
 	return resp.Write(w)
 }
 
-// WriteDeflate writes the response with its body compressed by deflate at the default level. See
+// WriteDeflate compresses the body with deflate at the default level, and writes the response. See
 // [Response.WriteGzipLevel].
 func (resp *Response) WriteDeflate(w *bufio.Writer) error {
 	return resp.WriteDeflateLevel(w, CompressDefaultCompression)
 }
 
-// WriteDeflateLevel writes the response with its body compressed by deflate at this level. See
+// WriteDeflateLevel compresses the body with deflate at the given level, and writes the response. See
 // [Response.WriteGzipLevel].
 func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
 	resp.encode(coding.Deflate, level)

@@ -97,6 +97,6 @@ func (resp *Response) writeStream(w *bufio.Writer, out *outgoing) (err error) {
 // WriteTo writes the response to w. WriteTo implements io.WriterTo.
 func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(resp, w) }
 
-// String returns the response as Write would write it. If writing fails, String returns the error's text. String
-// consumes a body stream, so use String for debugging only.
+// String returns the response in the form in which Write writes it. If writing fails, String returns the error's text.
+// String consumes a body stream, so use String for debugging only.
 func (resp *Response) String() string { return messageText(resp) }

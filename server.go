@@ -37,8 +37,8 @@ const (
 
 // RequestHandler handles a request: it reads ctx.Request and fills ctx.Response.
 //
-// After the handler has returned, do not use ctx or any []byte that its methods returned. Strings that the methods of
-// ctx returned stay valid. A handler may block. The server can call the same handler on several goroutines at once.
+// After the handler has returned, do not use ctx or any []byte that a method of ctx returned. Strings that the methods
+// of ctx returned stay valid. A handler may block. The server can call the same handler on several goroutines at once.
 type RequestHandler func(ctx *RequestCtx)
 
 // ServeHandler serves the connection c. When the ServeHandler returns, the server closes c. See [Server.NextProto].
@@ -64,70 +64,69 @@ type RequestConfig struct {
 type Server struct {
 	noCopy noCopy
 
-	// Handler is called for every request. Handler may be nil only if you register a handler with NextProto. If Handler
-	// panics, the server logs the panic with its stack and closes the connection. If Handler panics before any part of
-	// the response was sent, the client gets a 500 response.
+	// Handler is called for every request. Handler may be nil only if you have registered a handler with NextProto. If
+	// Handler panics, the server logs the panic with its stack and closes the connection. If no part of the response was
+	// sent before the panic, the client gets a 500 response.
 	Handler RequestHandler
 
 	// ErrorHandler builds the response to a request that the server refuses without calling Handler. When ErrorHandler
 	// is called, ctx.Response already has the status that RFC 9110 requires. Unless err is ErrRequestLimit, the server
 	// closes the connection after the response. If ErrorHandler is nil, the response body is one line of text.
 	//
-	// In most cases, err is the same error as in fasthttp: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer or an
+	// In most cases, err is the error that fasthttp uses: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer or an
 	// ErrBrokenChunk. For a request that arrived too slowly, err is a *net.OpError. For a request beyond
 	// MaxConcurrentRequests, err is ErrRequestLimit. For all errors except ErrBodyTooLarge, ErrGetOnly and
 	// ErrRequestLimit, errors.As finds a *ParseError with the status and the reason.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
-	// HeaderReceived is called after the header of a request was read, and returns the limits for the rest of that
+	// HeaderReceived is called after the header of a request was read. The function returns the limits for the rest of the
 	// request. If HeaderReceived is nil, the Server's own limits apply.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
-	// ContinueHandler decides from the header whether to accept a request with Expect: 100-continue (RFC 9110 §10.1.1).
-	// If ContinueHandler returns false, the client gets 417 (Expectation Failed). If ContinueHandler is nil, the server
-	// sends 100 (Continue) when Handler first reads the body. Handler can refuse the body by returning without reading
-	// the body.
+	// ContinueHandler decides from the header whether to accept a request with Expect: 100-continue (RFC 9110 §10.1.1). If
+	// ContinueHandler returns false, the client gets 417 (Expectation Failed). If ContinueHandler is nil, the server sends
+	// 100 (Continue) when Handler first reads the body. To refuse the body, Handler returns without reading the body.
 	ContinueHandler func(header *RequestHeader) bool
 
-	// ExpectHandler replaces ContinueHandler and returns a status. If the status is 100, the server accepts the
-	// request. For any other status, the server sends ctx.Response with the status. If ExpectHandler is set,
+	// ExpectHandler does the same as ContinueHandler, but returns a status. If the status is 100, the server accepts the
+	// request. For any other status, the server sends ctx.Response with that status. If ExpectHandler is set,
 	// ContinueHandler is not called.
 	ExpectHandler func(ctx *RequestCtx) int
 
-	// BaseContext returns the parent context for requests on connections from ln. Each RequestCtx has the parent's
-	// values and deadline. When the parent is done, the RequestCtx is done too. Each call of Serve calls BaseContext
-	// once. BaseContext must not return nil. If BaseContext is nil, the parent is context.Background(). ServeConn
-	// always uses context.Background().
+	// BaseContext returns the parent context for requests on connections from ln. Each RequestCtx has the values and the
+	// deadline of its parent context. When the parent context is done, the RequestCtx is done too. Each call of Serve
+	// calls BaseContext once. BaseContext must not return nil. If BaseContext is not set, the parent context is
+	// context.Background(). ServeConn always uses context.Background().
 	BaseContext func(ln net.Listener) context.Context
 
-	// ConnContext returns the parent context for requests on c. ConnContext is called once per connection, before the
-	// first request, on the goroutine that serves the connection. ctx is the context that BaseContext returned. c is
-	// the value that RequestCtx.Conn returns. The returned context must be ctx or derived from ctx. ConnContext must
-	// not block. If ConnContext is nil, ctx is the parent context.
+	// ConnContext returns the parent context for requests on c. ConnContext is called once for each connection, before the
+	// first request, on the goroutine that serves the connection. The argument ctx is the context that BaseContext
+	// returned. The argument c is the value that RequestCtx.Conn returns. The returned context must be ctx or derived from
+	// ctx. ConnContext must not block. If ConnContext is nil, ctx is the parent context.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
 
 	// ConnState is called when the state of a connection changes. Calls for the same connection never overlap.
 	// ConnState should return quickly, because the server does not serve the connection until ConnState returns.
 	ConnState func(c net.Conn, state ConnState)
 
-	// OnListen is called when the server is about to accept connections. Serve and all other methods that serve a
-	// listener call OnListen. ln is the same listener that BaseContext gets. For example, use OnListen to learn which
-	// port the system chose for the address ":0". If clients connect before OnListen returns, their connections wait in
-	// the listener's queue. OnListen must not wait for Shutdown or Close.
+	// OnListen is called when the server is about to accept connections. Serve and all other methods that serve a listener
+	// call OnListen. ln is the same listener that BaseContext gets. For example, OnListen can find out which port the
+	// system has chosen for the address ":0". If clients connect before OnListen returns, their connections wait in the
+	// listener's queue. OnListen must not wait for Shutdown or Close.
 	OnListen func(ln net.Listener)
 
 	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the module
-	// recommends. At present the recommended set is HTTP/1 (see [Protocols]). If the set contains an unsupported
-	// protocol or lacks HTTP/1, Serve and the Listen methods return an error that wraps ErrProtocols.
+	// recommends. At present, the recommended set contains only HTTP/1 (see [Protocols]). If the set contains an
+	// unsupported protocol or lacks HTTP/1, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
 	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig
-	// and always offers HTTP/1.1. To offer HTTP/2, register a handler for "h2" with Server.NextProto. Listing "h2" in
-	// TLSConfig.NextProtos is not enough. A configuration from GetConfigForClient offers the protocols in its
-	// NextProtos. The protocol "h2" is offered only if a handler for "h2" is registered.
+	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig and
+	// always offers HTTP/1.1. To offer HTTP/2, register a handler for "h2" with Server.NextProto. It is not enough to list
+	// "h2" in TLSConfig.NextProtos. If GetConfigForClient returns a configuration, the server offers the protocols in the
+	// NextProtos of that configuration. The protocol "h2" is offered only if a handler for "h2" is registered.
 	TLSConfig *tls.Config
 
 	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the search order that [RequestCtx.FormValue]
@@ -144,8 +143,8 @@ type Server struct {
 	//   - err: error, or the value of a panic
 	//   - stack: stack of a panic
 	//
-	// The server's own records contain no bytes of a request. Records that handlers write with RequestCtx.Logger also
-	// have the attributes method and uri.
+	// Records from the server itself contain no bytes of a request. Records that handlers write with RequestCtx.Logger
+	// also have the attributes method and uri.
 	ErrorLog *slog.Logger
 
 	// Logger receives error messages if ErrorLog is nil. The default writes to standard error with the prefix
@@ -164,10 +163,9 @@ type Server struct {
 	// connection. Zero or a negative value means no limit.
 	MaxConnsPerIP int
 
-	// MaxConcurrentRequests limits how many requests Handler may process at the same time, on all connections together.
+	// MaxConcurrentRequests limits how many requests Handler may process at the same time, over all connections.
 	// Additional requests get a 503 response, and their connections stay open. Zero or a negative value means no limit.
-	// Concurrency also limits concurrent requests over HTTP/1, because an HTTP/1 connection carries one request at a
-	// time.
+	// Concurrency also limits concurrent requests over HTTP/1, because an HTTP/1 connection carries one request at a time.
 	MaxConcurrentRequests int
 
 	// MaxRequestsPerConn is how many requests the server serves on a connection before closing the connection. Zero
@@ -187,8 +185,8 @@ type Server struct {
 	// rate during the first five seconds. Zero means 240. A negative value means no minimum.
 	MinBodyRate int
 
-	// WriteTimeout limits the time to write a response. Zero means that the total time is not limited, but the client
-	// must accept some data every 30 seconds. A negative value means no limit at all.
+	// WriteTimeout limits the time to write a response. Zero means that the total time is unlimited, but the client must
+	// accept some data every 30 seconds. A negative value means no limit at all.
 	WriteTimeout time.Duration
 
 	// IdleTimeout limits how long a connection waits for its next request. Zero means the value of ReadTimeout, or 75
@@ -199,9 +197,9 @@ type Server struct {
 	// than 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ReadBufferSize is the initial size of a connection's read buffer, in bytes. For a large header, the buffer grows
-	// up to MaxHeaderBytes. An idle connection has no read buffer. Zero or a negative value means 4 KiB. If you set
-	// ReadBufferSize and leave MaxHeaderBytes unset, ReadBufferSize also limits request headers.
+	// ReadBufferSize is the initial size of a connection's read buffer, in bytes. For a large header, the buffer grows up
+	// to MaxHeaderBytes. An idle connection has no read buffer. Zero or a negative value means 4 KiB. If ReadBufferSize is
+	// set and MaxHeaderBytes is unset, ReadBufferSize also limits the size of request headers.
 	ReadBufferSize int
 
 	// WriteBufferSize is the size of the write buffer, in bytes. The write buffer collects the responses to pipelined
@@ -231,15 +229,14 @@ type Server struct {
 	MaxFormArgs int
 
 	// MaxRequestBodySize limits the size of request bodies that are read into memory, in bytes. A request with a larger
-	// body gets a 413 response. Bodies that the handler reads as a stream are not limited (see StreamRequestBody). Zero
-	// or a negative value means 4 MiB.
+	// body gets a 413 response. The limit does not apply to bodies that the handler reads as a stream (see
+	// StreamRequestBody). Zero or a negative value means 4 MiB.
 	MaxRequestBodySize int
 
-	// LameDuck is how long the server continues to accept connections and to serve requests after Shutdown was called.
-	// During the LameDuck time, the server closes each connection after its next response. Load balancers and clients
-	// can then switch to another server without losing a request. When the LameDuck time has passed, Shutdown closes
-	// the listeners and the idle connections. If LameDuck is zero or negative, Shutdown closes the listeners and the
-	// idle connections at once.
+	// LameDuck is how long the server continues to accept connections and requests after Shutdown was called. During the
+	// LameDuck time, the server closes each connection after its next response. Load balancers and clients can then switch
+	// to another server without losing a request. When the LameDuck time has passed, Shutdown closes the listeners and the
+	// idle connections. If LameDuck is zero or negative, Shutdown closes the listeners and the idle connections at once.
 	LameDuck time.Duration
 
 	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests during a shutdown. The time starts when
@@ -260,8 +257,8 @@ type Server struct {
 	// keeps the system's interval.
 	TCPKeepalivePeriod time.Duration
 
-	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections after refusing a connection
-	// because of Concurrency. Zero or a negative value means no pause.
+	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections after it has refused a
+	// connection because of Concurrency. Zero or a negative value means no pause.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
 	// MaxIdleWorkerDuration is how long an idle goroutine of the server waits for new work before it exits. With event
@@ -272,9 +269,10 @@ type Server struct {
 	TCPKeepalive bool
 
 	// AllowHalfClose keeps the context of a request alive if the client closes only its sending side and waits for the
-	// response. By default, closing the sending side cancels the context, because a client that has exited looks the
-	// same to the server. The server sends the response regardless of AllowHalfClose. If AllowHalfClose is set, a
-	// failed write still cancels the context. On Linux, a connection reset cancels the context too.
+	// response. By default, the server cancels the context when the client closes its sending side. To the server, a
+	// client that waits looks the same as a client that has exited. The server sends the response regardless of
+	// AllowHalfClose. Even if AllowHalfClose is set, a failed write cancels the context. On Linux, a connection reset
+	// cancels the context too.
 	AllowHalfClose bool
 
 	// DisableKeepalive makes the server close every connection after its first response.
@@ -283,8 +281,8 @@ type Server struct {
 	// GetOnly makes the server refuse all methods except GET and HEAD with 405 (Method Not Allowed).
 	GetOnly bool
 
-	// AllowTrace passes TRACE requests to Handler. By default, TRACE requests are refused with 405. A handler that
-	// echoes a TRACE request (RFC 9110 §9.3.8) can reveal secret headers, such as cookies, to scripts.
+	// AllowTrace passes TRACE requests to Handler. By default, TRACE requests are refused with 405. If a handler echoes a
+	// TRACE request (RFC 9110 §9.3.8), scripts in the browser could read secret headers, such as cookies.
 	AllowTrace bool
 
 	// StreamRequestBody makes the server call Handler as soon as the header of a request has arrived. The handler reads
@@ -302,8 +300,8 @@ type Server struct {
 	// Deprecated: idle connections never hold a buffer.
 	ReduceMemoryUsage bool
 
-	// DisableHeaderNamesNormalizing turns off the normalization of header names. Header names are sent exactly as
-	// handlers set the names. Iterators return the names of received headers unchanged. The server calls
+	// DisableHeaderNamesNormalizing turns off the normalization of header names. The server sends each header name exactly
+	// as the handler has set it. Iterators return the names of received headers unchanged. The server calls
 	// DisableNormalizing on the headers of each request and response.
 	DisableHeaderNamesNormalizing bool
 
@@ -324,7 +322,7 @@ type Server struct {
 	// NoDefaultContentType omits the Content-Type header unless the handler sets one.
 	NoDefaultContentType bool
 
-	// KeepHijackedConns keeps a hijacked connection open when its HijackHandler returns. With KeepHijackedConns, the
+	// KeepHijackedConns keeps a hijacked connection open when its HijackHandler returns. If KeepHijackedConns is set, the
 	// program must close the connection. By default, the server closes the connection when the HijackHandler returns.
 	KeepHijackedConns bool
 
@@ -334,7 +332,8 @@ type Server struct {
 	CloseOnShutdown bool
 
 	// PoisonReleased overwrites the memory of a request with 0xDB after its handler has returned. Tests can then detect
-	// byte slices that are used too late. Builds with the race detector always overwrite the memory of a request.
+	// the use of a byte slice that is no longer valid. Builds with the race detector always overwrite the memory of a
+	// request.
 	PoisonReleased bool
 
 	// MaxKeepaliveDuration has no effect.
@@ -394,9 +393,9 @@ func (s *Server) prepareToServe() error {
 // it returns. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned
 // io.EOF.
 //
-// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" without a handler from NextProto, the
-// server uses a copy that omits "h2". If the TLS configuration of ln sets GetConfigForClient, the server uses a copy
-// too. Calls of SetSessionTicketKeys on the original configuration do not change the copy.
+// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2", but no handler for "h2" is registered,
+// the server uses a copy that omits "h2". The server also uses a copy if the TLS configuration of ln sets
+// GetConfigForClient. Calls of SetSessionTicketKeys on the original configuration do not change the copy.
 //
 // If this version does not support the protocols in s.Protocols, Serve serves no connection and returns an error that
 // wraps ErrProtocols.
@@ -428,8 +427,8 @@ func (s *Server) Serve(ln net.Listener) error {
 // refused a request and closed c.
 //
 // If a read from c returns io.EOF after a request, the client has closed its sending side. If c is a socket, or TLS
-// over a socket, io.EOF cancels the request's context unless AllowHalfClose is set. If c is not a socket, io.EOF does
-// not cancel the context. Read errors other than io.EOF always cancel the context.
+// over a socket, io.EOF cancels the request's context unless AllowHalfClose is set. If c is any other connection,
+// io.EOF does not cancel the context. Read errors other than io.EOF always cancel the context.
 func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 
 // serveOne serves one connection, from a listener if that is not nil.

@@ -15,7 +15,8 @@ const (
 	StateNew ConnState = iota
 
 	// StateActive is the state of a connection from the first byte of a request until the response has been sent. An
-	// HTTP/2 connection is active as long as it has open streams, and several handlers can run for it at once.
+	// HTTP/2 connection is active as long as it has open streams. Several handlers can run at once for an HTTP/2
+	// connection.
 	StateActive
 
 	// StateIdle is the state of a connection that waits for its next request after the last response has been sent.

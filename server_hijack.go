@@ -7,9 +7,9 @@ import (
 )
 
 // HijackHandler takes over a connection after the response has been written. If the RequestHandler has not read a
-// streamed request body completely, reads from c first return the rest of the body. The rest of a chunked body is still
-// in chunked form. After the body, reads from c return the bytes that follow the request. When the HijackHandler
-// returns, the server closes c unless Server.KeepHijackedConns is set.
+// streamed request body completely, c.Read first returns the rest of the body. The rest of a chunked body is still in
+// chunked form. After the body, c.Read returns the bytes that follow the request. When the HijackHandler returns, the
+// server closes c unless Server.KeepHijackedConns is set.
 //
 // If writing the response fails, the HijackHandler is not called.
 type HijackHandler func(c net.Conn)
@@ -60,11 +60,11 @@ func (c *connection) startHijack(h *hijack) {
 	}()
 }
 
-// HijackConn returns the connection, which the handler may use at once. [RequestCtx.Hijack], in contrast, hands the
+// HijackConn returns the connection, which the handler may use at once. In contrast, [RequestCtx.Hijack] hands the
 // connection over after the handler has returned. HijackConn first sends the response header, unless
-// HijackSetNoResponse was called. If a streamed request body has unread bytes, reads from the connection first return
-// the unread bytes. The rest of a chunked body is still in chunked form. After the body, reads from the connection
-// return the bytes that follow the request.
+// HijackSetNoResponse was called. If a streamed request body has unread bytes, the connection's Read method first
+// returns the unread bytes. The rest of a chunked body is still in chunked form. After the body, the connection's Read
+// method returns the bytes that follow the request.
 //
 // After HijackConn, the server neither uses nor counts the connection, so the program must close the connection. After
 // HijackConn, ctx is still valid only until the handler returns.

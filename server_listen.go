@@ -28,8 +28,7 @@ func (s *Server) ListenAndServe(addr string) error {
 }
 
 // ListenAndServeUNIX listens on a unix socket at the path addr and serves HTTP. mode sets the permissions of the
-// socket. If addr is the path of a stale socket, on which no process listens, ListenAndServeUNIX replaces the stale
-// socket.
+// socket. If addr is the path of a socket on which no process listens, ListenAndServeUNIX replaces the socket.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := removeStaleSocket(addr); err != nil {
 		return err
@@ -86,7 +85,7 @@ func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) e
 
 // ServeTLS does the same as Serve, but over TLS. The server reads the certificate and the private key from the PEM
 // files certFile and keyFile. If both names are empty, the server uses only the certificates from AppendCert and
-// TLSConfig. When the files change, the server uses the new certificate for new connections.
+// TLSConfig. When the files change, the server loads the new certificate and uses it for new connections.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	if certFile != "" || keyFile != "" {
 		if err := s.AppendCert(certFile, keyFile); err != nil {

@@ -80,24 +80,24 @@ const (
 	// other connections on goroutines, one for each connection.
 	EngineAuto EngineType = iota
 
-	// EngineLoop serves connections on event loops. There is one event loop for each processor. An idle connection
-	// needs only its socket and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix
-	// sockets. EngineLoop serves every other connection on its own goroutine.
+	// EngineLoop serves connections on event loops. There is one event loop for each processor. An idle connection needs
+	// only its socket and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix sockets.
+	// EngineLoop serves all other connections on goroutines, one for each connection.
 	EngineLoop
 
 	// EngineGoroutine serves each connection on its own goroutine.
 	EngineGoroutine
 )
 
-// DispatchType selects where an event loop calls handlers. See [Server.Dispatch]. With every DispatchType, handlers may
-// block. The DispatchType affects only speed.
+// DispatchType selects where an event loop calls handlers. See [Server.Dispatch]. Handlers may block with every
+// DispatchType. The DispatchType affects only speed.
 type DispatchType int
 
 const (
-	// DispatchAuto chooses between the loop and a separate goroutine. If earlier calls for the same method and path
-	// were short, the handler is called on the loop. All other handler calls run on a separate goroutine. While a
-	// handler runs on the loop, the loop's other connections wait. If the handler runs longer than two milliseconds,
-	// the loop serves its other connections while the handler is still running.
+	// DispatchAuto chooses between the loop and a separate goroutine. The handler is called on the loop if earlier calls
+	// for the same method and path were short. All other calls run on separate goroutines. While a handler runs on the
+	// loop, the loop's other connections wait. If the handler runs longer than two milliseconds, the loop serves its other
+	// connections while the handler is still running.
 	DispatchAuto DispatchType = iota
 
 	// DispatchInline always calls the handler on the loop.

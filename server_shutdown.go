@@ -15,7 +15,8 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 
 // ShutdownWithContext shuts the server down gracefully in these steps:
 //
-//   - For the LameDuck time, the server continues to serve, but closes each connection after its next response.
+//   - During the LameDuck time, the server continues to serve requests, but closes each connection after its next
+//     response.
 //   - The server accepts the connections that are waiting in the queues of the listeners, and then closes the
 //     listeners.
 //   - The server cancels the contexts of in-flight requests and closes idle connections. Clients that are still in a
@@ -24,7 +25,7 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 //
 // If ctx is done before all requests have been served, ShutdownWithContext closes the remaining connections and returns
 // the error of ctx. Handlers can still be running when ShutdownWithContext returns, and some listeners and connections
-// can still be open. If closing a listener fails, the returned error also includes the listener's error. Hijacked
+// can still be open. If a listener cannot be closed, the returned error also includes the listener's error. Hijacked
 // connections stay open.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
@@ -60,9 +61,9 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 }
 
 // Close closes all listeners and connections at once, including connections with requests in flight. The method then
-// waits until all handlers have returned, so a handler must not call Server.Close. If closing a listener or a
-// connection blocks, the server waits at most one second for the close. The returned error includes the errors from
-// closing listeners.
+// waits until all handlers have returned, so a handler must not call Server.Close. If the close of a listener or a
+// connection blocks, the server waits at most one second for it. The returned error includes the errors from closing
+// listeners.
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()
@@ -261,7 +262,7 @@ func (t *connTable) wake() {
 //
 // If all in-flight requests finish during the shutdown, Run returns nil. If requests are still in flight when
 // ShutdownTimeout has passed, Run returns context.DeadlineExceeded. If Serve returns before ctx is done, Run returns
-// the error from Serve, and the server continues to serve its other listeners.
+// the error from Serve. The server then continues to serve its other listeners.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return s.run(ctx, func() error { return s.Serve(ln) })
 }
@@ -305,8 +306,9 @@ type keepAlives struct {
 
 // SetKeepAlivesEnabled turns keep-alive on or off. Keep-alive is on by default. After SetKeepAlivesEnabled(false), each
 // connection is closed after its next response. An idle connection that has carried a request is closed unless the next
-// request arrives within a few milliseconds. On a new connection, the server still serves the first request.
-// SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
+// request arrives within a few milliseconds. A connection that has not carried a request yet stays open for its first
+// request. SetKeepAlivesEnabled has no effect after Shutdown or Close. If Server.DisableKeepalive is set, keep-alive is
+// always off.
 func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	k := &s.keepAlives
 	k.mu.Lock()
@@ -338,8 +340,8 @@ type onShutdown struct {
 
 // RegisterOnShutdown registers the function f. Shutdown calls f on a separate goroutine after closing the listeners.
 // Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For example, f
-// can ask the code that uses hijacked connections to close the connections. Shutdown does not wait for f to return.
-// Close does not call f.
+// can tell the users of hijacked connections to close them. Shutdown does not wait for f to return. Close does not call
+// f.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown
 	o.mu.Lock()

@@ -8,7 +8,7 @@ import (
 // ServerStats counts the connections and requests of a Server, for metrics and dashboards. See [Server.Stats].
 //
 // The fields Connections, Active, Idle and Handshaking are current values. All other fields are counters that start at
-// zero and never decrease. The values do not always add up exactly, because Stats reads the values one after another.
+// zero and never decrease. Stats reads the values one after another, so that sums of values can be slightly off.
 type ServerStats struct {
 	// Connections is the number of open connections, which is the sum of Active, Idle and Handshaking.
 	Connections uint64
@@ -35,8 +35,8 @@ type ServerStats struct {
 	// RejectedPerIP counts the connections that were rejected because of Server.MaxConnsPerIP.
 	RejectedPerIP uint64
 
-	// Requests counts the requests whose header has arrived completely. Some requests are counted only when their
-	// handler has returned.
+	// Requests counts the requests whose header has arrived completely. Some requests are not counted before their handler
+	// has returned.
 	Requests uint64
 
 	// Refused counts the requests to which the server responded with an error instead of calling Handler.
@@ -64,17 +64,18 @@ type LoopStats struct {
 	// Pooled counts the handler calls that a loop passed to separate goroutines.
 	Pooled uint64
 
-	// Overtaken counts the handler calls on a loop that took so long that the loop stopped waiting for the handler.
+	// Overtaken counts the handler calls that blocked their loop too long. The loop then continues without waiting for the
+	// handler.
 	Overtaken uint64
 
-	// FastPlaces and UsedPlaces describe the table in which loops record how long handlers ran. Each pair of method and
-	// path has an entry, but several pairs can share an entry. UsedPlaces is the number of entries in use. FastPlaces
-	// is the number of entries whose handlers are called on the loop.
+	// FastPlaces and UsedPlaces describe the table in which loops record how long handlers ran. For each combination of
+	// method and path, the table has an entry. Several combinations can share one entry. UsedPlaces is the number of
+	// entries in use. FastPlaces is the number of entries whose handlers are called on the loop.
 	FastPlaces, UsedPlaces int
 }
 
 // Stats returns counters of connections and requests. Any goroutine may call Stats at any time. Stats looks at every
-// connection, so call it every few seconds rather than for every request.
+// connection, so call Stats every few seconds rather than for every request.
 func (s *Server) Stats() ServerStats {
 	stats := ServerStats{
 		RejectedConcurrency: s.conns.rejectedFull.Load(),

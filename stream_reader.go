@@ -6,12 +6,12 @@ import (
 	"github.com/gallop-http/gallop/internal/callback"
 )
 
-// NewStreamReader returns a reader for the data that sw writes. sw starts immediately, on its own goroutine. Close
-// makes all pending and later writes by sw fail, so that sw can return. After Close, Read returns io.EOF. If sw panics,
-// Read returns an *ErrBodyStreamWritePanic.
+// NewStreamReader returns a reader for the data that sw writes. sw starts immediately, on its own goroutine. When the
+// reader is closed, all pending and later writes by sw fail, so that sw can return. After Close, Read returns io.EOF.
+// If sw panics, Read returns an *ErrBodyStreamWritePanic.
 //
-// Always call Close, even after reading everything. You can pass the reader to SetBodyStream, but SetBodyStreamWriter
-// does the same without a goroutine.
+// Always call Close, even if you have read everything. You can pass the reader to SetBodyStream, but
+// SetBodyStreamWriter does the same without a goroutine.
 func NewStreamReader(sw StreamWriter) io.ReadCloser {
 	return streamReader{pipeFrom(func(w io.Writer) error { return runStreamWriter(sw, w) })}
 }

@@ -27,8 +27,8 @@ func AppendUint(dst []byte, n int) []byte {
 	return ascii.AppendUint(dst, uint64(n))
 }
 
-// ParseUint parses buf as a decimal number that consists of digits only. ParseUint returns -1 and an error if buf is
-// malformed or the number does not fit an int.
+// ParseUint parses buf as a decimal number that consists of digits only. If buf is malformed or the number does not fit
+// in an int, ParseUint returns -1 and an error.
 func ParseUint(buf []byte) (int, error) {
 	n, ok := ascii.ParseUint(buf)
 	if !ok || n > math.MaxInt {
@@ -65,7 +65,7 @@ func AppendIPv4(dst []byte, ip net.IP) []byte {
 }
 
 // ParseIPv4 parses an IPv4 address in dotted decimal form. ParseIPv4 refuses numbers above 255 and leading zeros. If
-// len(dst) is 4, ParseIPv4 stores the address in dst. Otherwise, ParseIPv4 allocates a new slice.
+// len(dst) is 4, ParseIPv4 stores the address in dst. If dst has a different length, ParseIPv4 allocates a new slice.
 func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	if len(dst) != net.IPv4len {
 		dst = make(net.IP, net.IPv4len)
@@ -103,8 +103,8 @@ func ParseHTTPDate(date []byte) (time.Time, error) { return clock.ParseHTTPDate(
 // CoarseTimeNow returns the current time, truncated to the second.
 func CoarseTimeNow() time.Time { return time.Now().Truncate(time.Second) }
 
-// AppendHTMLEscape appends s to dst and replaces '&', '<', '>' and both kinds of straight quotes with character
-// references. The result is safe in HTML text and in quoted HTML attributes.
+// AppendHTMLEscape appends s to dst and replaces '&', '<', '>' and single and double quotes with character references.
+// The result is safe in HTML text and in quoted HTML attributes.
 func AppendHTMLEscape(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -138,8 +138,8 @@ func htmlReference(c byte) string {
 	return ""
 }
 
-// AppendQuotedArg appends src to dst as a key or value of a query. Unreserved characters (RFC 3986 §2.3) stay,
-// a space becomes '+', and everything else is percent-encoded.
+// AppendQuotedArg appends src to dst as a key or value of a query. Unreserved characters (RFC 3986 §2.3) stay
+// unchanged. A space becomes '+', and all other bytes are percent-encoded.
 func AppendQuotedArg(dst, src []byte) []byte { return target.AppendEscapeArgument(dst, src) }
 
 // AppendUnquotedArg decodes src, a key or value of a query, and appends the result to dst. AppendUnquotedArg replaces

@@ -13,8 +13,8 @@ import (
 type timeoutAnswer = atomic.Pointer[Response]
 
 // TimeoutError makes the server send msg with status 408 (Request Timeout) instead of ctx.Response, and then close the
-// connection. The server does not reuse ctx. Goroutines that the handler started may therefore continue to use ctx
-// after the handler has returned.
+// connection. The server does not reuse ctx. Goroutines that the handler has started may therefore use ctx even after
+// the handler has returned.
 func (ctx *RequestCtx) TimeoutError(msg string) {
 	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
 }
@@ -84,11 +84,12 @@ func (c *serverConn) abandonCtx() (begun bool) {
 // the timeout with ctx.Done. A handler that does not watch ctx.Done continues to run after the timeout. Changes that h
 // makes to ctx after the timeout have no effect.
 //
-// At most Server.Concurrency calls of h run at the same time. A call that is still running after its timeout counts
-// too. Requests beyond the limit get 429 (Too Many Requests).
+// At most Server.Concurrency calls of h run at the same time. The limit includes calls that are still running after
+// their timeout. Requests beyond the limit get 429 (Too Many Requests).
 //
 // For handlers that watch their context, package web has middleware.Timeout, which sets the context's deadline without
-// starting a goroutine. If a handler returns because of this context's deadline, the response is 503.
+// starting a goroutine. If a handler returns because the deadline of its context has passed, the response has the
+// status 503.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }

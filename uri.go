@@ -13,12 +13,12 @@ import (
 // URI holds the parts of an http or https URI (RFC 3986).
 //
 // The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. Only one goroutine at a time may use a
-// URI. The methods of a URI return slices that point into the URI's memory. A slice is valid until the URI is changed
-// or released. See docs/design/0002-paths.md for how paths are normalized.
+// URI. The methods of a URI return slices that point into the URI's memory. A returned slice is valid until the URI is
+// changed or released. See docs/design/0002-paths.md for how paths are normalized.
 //
-// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. Methods
-// that write the URI percent-encode all characters that are not allowed in a path, query or fragment. If you pass an
-// invalid host to SetHost, the URI has no host afterwards.
+// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. These
+// methods percent-encode all characters that are not allowed in a path, query or fragment. If you pass an invalid host
+// to SetHost, the URI has no host afterwards.
 type URI struct {
 	_ noCopy
 
@@ -39,9 +39,8 @@ type URI struct {
 	fullURI, requestURI []byte // what the methods of these names return
 
 	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. With
-	// DisablePathNormalizing, RequestURI and FullURI percent-encode only whitespace, control characters, '?' and '#',
-	// and keep dot segments. DisablePathNormalizing also makes Path keep repeated slashes, which Path merges by
-	// default.
+	// DisablePathNormalizing, RequestURI and FullURI keep dot segments, and percent-encode only whitespace, control
+	// characters, '?' and '#'. DisablePathNormalizing also makes Path keep repeated slashes, which Path merges by default.
 	DisablePathNormalizing bool
 }
 
@@ -133,7 +132,7 @@ var (
 
 func (u *URI) isHTTPS() bool { return bytes.Equal(u.scheme, schemeHTTPS) }
 
-// SetScheme sets the scheme. SetScheme drops characters that a scheme cannot contain, such as the "://" in
+// SetScheme sets the scheme. SetScheme drops characters that are not allowed in a scheme, such as the "://" in
 // "https://".
 func (u *URI) SetScheme(scheme string) { u.setScheme(UnsafeBytes(scheme)) }
 
@@ -178,8 +177,8 @@ func (u *URI) Password() []byte { return u.password }
 func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
 
 // Path returns the normalized path, "/" by default. Normalizing decodes all percent escapes except %2F, removes dot
-// segments, and merges repeated slashes. Use the normalized path in routers and access checks, because FS serves the
-// file at this path. If DisablePathNormalizing is set, Path keeps empty segments, so "/a//b" differs from "/a/b".
+// segments, and merges repeated slashes. Use the normalized path in routers and access checks, because FS serves files
+// by the normalized path. If DisablePathNormalizing is set, Path keeps empty segments, so "/a//b" differs from "/a/b".
 func (u *URI) Path() []byte {
 	switch {
 	case u.pathState == pathPlain:
@@ -228,7 +227,7 @@ func (u *URI) setQueryString(queryString []byte) {
 }
 
 // QueryArgs returns the arguments of the query. If you change the arguments, the URI's query changes too. If you only
-// read the arguments, the query stays unchanged, byte for byte. In a request that a server received, Args.Err reports
+// read the arguments, not a single byte of the query changes. In a request that a server received, Args.Err reports
 // whether the query has more arguments than Server.MaxFormArgs allows.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
@@ -252,7 +251,7 @@ func (u *URI) Hash() []byte { return u.hash }
 // SetHash sets the fragment, which is the part after the number sign.
 func (u *URI) SetHash(hash string) { u.hash = append(u.hash[:0], hash...) }
 
-// FullURI returns the whole URI: scheme, host, path, query and fragment.
+// FullURI returns the whole URI with scheme, host, path, query and fragment.
 func (u *URI) FullURI() []byte {
 	u.fullURI = u.AppendBytes(u.fullURI[:0])
 	return u.fullURI

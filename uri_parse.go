@@ -9,11 +9,12 @@ import (
 
 // Parse parses uri and stores its parts in u. DisablePathNormalizing stays unchanged.
 //
-// If uri has no host, u gets the argument host, which may be nil. If uri begins with "//" and the argument host is
-// empty, uri's own host follows the slashes. If uri begins with "//" and the argument host is not empty, Parse treats
-// all of uri as a path. Parse accepts spaces and bytes above 0x7F in the path, query and fragment.
+// If uri has no host, the argument host becomes the host of u. The argument host may be nil. If uri begins with "//"
+// and the argument host is empty, Parse takes the host from the text after the slashes. If uri begins with "//" and the
+// argument host is not empty, Parse treats all of uri as a path. Parse accepts spaces and bytes above 0x7F in the path,
+// query and fragment.
 //
-// Possible errors are ErrInvalidURI, an EscapeError and an InvalidHostError. After an error, u is empty.
+// The error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error, u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	ref := target.SplitReference(uri)
 	if len(host) > 0 && !ref.HasScheme {
@@ -107,11 +108,11 @@ func (u *URI) setQuery(query []byte, has bool) {
 	u.emptyQuery = has && len(query) == 0
 }
 
-// Update resolves newURI, a URI or a relative reference, against u and sets u to the result (RFC 3986 §5.2). If newURI
-// is empty, u stays unchanged.
+// Update resolves newURI against u and sets u to the result (RFC 3986 §5.2). newURI is a URI or a relative reference.
+// If newURI is empty, u stays unchanged.
 //
-// If Parse would refuse newURI, u becomes empty. A program that checks the target of a redirect then sees a URI without
-// a host, not the old URI. Use Resolve to get an error.
+// If newURI is invalid, u becomes empty. A program that checks the target of a redirect then sees a URI without a host
+// instead of the old URI. Use Resolve to get an error.
 func (u *URI) Update(newURI string) { u.UpdateBytes(UnsafeBytes(newURI)) }
 
 // UpdateBytes does the same as [URI.Update], but takes a []byte.
@@ -121,8 +122,8 @@ func (u *URI) UpdateBytes(newURI []byte) {
 	}
 }
 
-// Resolve resolves ref, a URI or a relative reference, against u and sets u to the result (RFC 3986 §5.2). If ref is
-// empty, u stays unchanged. If Parse would refuse ref, Resolve returns the same error as Parse, and u stays unchanged.
+// Resolve resolves ref against u and sets u to the result (RFC 3986 §5.2). ref is a URI or a relative reference. If ref
+// is empty, u stays unchanged. If ref is invalid, Resolve returns the same error as Parse, and u stays unchanged.
 func (u *URI) Resolve(ref string) error { return u.update(UnsafeBytes(ref)) }
 
 func (u *URI) update(newURI []byte) error {
