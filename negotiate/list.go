@@ -25,11 +25,15 @@ func (m *member) parse(header string, position int) (next int) {
 	m.parameters, m.quality, m.position = "", maxQuality, position
 	if semicolon := strings.IndexByte(name, ';'); semicolon >= 0 {
 		start := position + semicolon + 1
-		if strings.IndexByte(header[start:end], '"') >= 0 {
-			end = endOf(header, start, ',') // that comma may have been in a quoted string
-		}
 		name = name[:semicolon]
-		m.parameters, m.quality = cutWeight(header[start:end])
+		if quality, ok := parseWeight(header[start:end]); ok {
+			m.quality = quality // nearly always, the weight is the only parameter
+		} else {
+			if strings.IndexByte(header[start:end], '"') >= 0 {
+				end = endOf(header, start, ',') // that comma may have been in a quoted string
+			}
+			m.parameters, m.quality = cutWeight(header[start:end])
+		}
 	}
 	m.name = ascii.TrimOWS(name)
 	return end + 1
