@@ -89,9 +89,9 @@ func (k Kind) judge(header string, group []offer, verdicts []verdict) {
 // findMostSpecific lets the most specific member that matches an offer decide its verdict (RFC 9110 §12.5.1). It
 // reports whether the header has any members.
 func (k Kind) findMostSpecific(header string, group []offer, verdicts []verdict) (hasMembers bool) {
-	var m member
 	for next := 0; next < len(header); {
-		if next = m.parse(header, next); m.name == "" {
+		var m member
+		if m, next = parseMember(header, next); m.name == "" {
 			continue
 		}
 		hasMembers = true

@@ -14,23 +14,27 @@ type member struct {
 	position   int    // where the member begins in the header
 }
 
-// parse sets m to the member that begins at the given position, and returns the position of the next member. A member
+// parseMember returns the member that begins at the given position, and the position of the next member. A member
 // without a name is empty, which RFC 9110 §5.6.1.2 allows, or malformed. Both are ignored.
-func (m *member) parse(header string, position int) (next int) {
+func parseMember(header string, position int) (m member, next int) {
 	end := len(header)
 	if comma := strings.IndexByte(header[position:], ','); comma >= 0 {
 		end = position + comma
 	}
 	name := header[position:end]
-	m.parameters, m.quality, m.position = "", maxQuality, position
+	m = member{quality: maxQuality, position: position}
 	if semicolon := strings.IndexByte(name, ';'); semicolon >= 0 {
 		start := position + semicolon + 1
-		if strings.IndexByte(header[start:end], '"') >= 0 {
-			end = endOf(header, start, ',') // that comma may have been in a quoted string
-		}
 		name = name[:semicolon]
-		m.parameters, m.quality = cutWeight(header[start:end])
+		if quality, ok := parseWeight(header[start:end]); ok {
+			m.quality = quality // nearly always, the weight is the only parameter
+		} else {
+			if strings.IndexByte(header[start:end], '"') >= 0 {
+				end = endOf(header, start, ',') // that comma may have been in a quoted string
+			}
+			m.parameters, m.quality = cutWeight(header[start:end])
+		}
 	}
 	m.name = ascii.TrimOWS(name)
-	return end + 1
+	return m, end + 1
 }

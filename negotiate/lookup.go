@@ -21,9 +21,9 @@ func lookup(header string, group []offer, verdicts []verdict) {
 
 // bestTry returns the best verdict of any member on a tag.
 func bestTry(header, tag string) (best verdict) {
-	var m member
 	for next := 0; next < len(header); {
-		next = m.parse(header, next)
+		var m member
+		m, next = parseMember(header, next)
 		if v := try(&m, tag); v.beats(&best) {
 			best = v
 		}

@@ -7,7 +7,15 @@ import "github.com/gallop-http/gallop/internal/ascii"
 // can inline equalFold.
 func equalFold(a, b string) bool { return len(a) == len(b) && (a == b || equalLetters(a, b)) }
 
-func equalLetters(a, b string) bool { return ascii.EqualFold(a, b) }
+// equalLetters compares backwards, because many media types differ only at the end, such as image/avif and image/webp.
+func equalLetters(a, b string) bool {
+	for i := len(a) - 1; i >= 0; i-- {
+		if a[i] != b[i] && ascii.Lower(a[i]) != ascii.Lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
 
 // equalValues reports whether two parameter values, tokens or quoted strings, have the same text, ignoring the case
 // of ASCII letters. An unterminated string is not equal to anything.

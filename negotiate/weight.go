@@ -12,14 +12,17 @@ const (
 	minQuality = 1    // the lowest weight that is not a refusal
 )
 
+// parseWeight parses parameters that consist only of a well-formed weight, such as "q=0.8".
+func parseWeight(parameters string) (quality int, ok bool) {
+	if value, ok := strings.CutPrefix(parameters, "q="); ok {
+		return parseQuality(value)
+	}
+	return 0, false
+}
+
 // cutWeight returns the weight among the parameters of a member, and the parameters before it. It ignores parameters
 // after the weight (RFC 9110 §12.5.1, note on accept-ext).
 func cutWeight(parameters string) (before string, quality int) {
-	if value, ok := strings.CutPrefix(parameters, "q="); ok {
-		if quality, ok := parseQuality(value); ok {
-			return "", quality // nearly always, the weight is the only parameter
-		}
-	}
 	for start := 0; start < len(parameters); {
 		end := endOf(parameters, start, ';')
 		if name, value := splitParameter(parameters[start:end]); name == "q" || name == "Q" {
