@@ -18,9 +18,9 @@ import (
 // a write to w fails, the StreamWriter must return.
 type StreamWriter func(w *bufio.Writer)
 
-// BodyWriterTo is a body stream that can be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports
-// whether to use WriteTo. If a stream has WriteTo without SupportsBodyWriteTo, and its length is unknown, gallop calls
-// only Read. If the length is known, gallop calls Read or WriteTo.
+// BodyWriterTo is a body stream that can be consumed through WriteTo instead of Read. If SupportsBodyWriteTo returns
+// true, gallop calls WriteTo. If a stream has no method SupportsBodyWriteTo, gallop may call WriteTo only if the length
+// is known.
 type BodyWriterTo interface {
 	io.WriterTo
 	SupportsBodyWriteTo() bool

@@ -88,8 +88,8 @@ type HostClient struct {
 	// usual value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
 	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
-	// connection that was opened for another call. The argument ctx carries the context values of the call that needs the
-	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
+	// connection that was opened for another call. The argument ctx has the context values of the call that needs the
+	// connection. When this call ends, ctx is done. Proxy must be safe for concurrent use.
 	//
 	// If Proxy returns a proxy, DialContext connects to the proxy, and DialTimeout and Dial are not used. For https
 	// proxies, the client also uses TLSConfig, but ignores its ServerName.

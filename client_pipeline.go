@@ -39,8 +39,8 @@ const DefaultMaxPendingRequests = 1024
 // within one second, the client closes the connection.
 //
 // Each connection has two goroutines, one for writing and one for reading. The goroutines of a connection end when the
-// connection breaks or has been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on
-// a connection's goroutine, all calls on the connection return a *PanicError.
+// connection breaks or has been idle for MaxIdleConnDuration. These goroutines also call functions that you have set,
+// such as the functions of Trace. If such a function panics, all calls on the connection return a *PanicError.
 //
 // Addr must be set. The zero value of every other field is a safe default. All methods may be called
 // concurrently. Do not change fields after the first call, and do not copy a PipelineClient.

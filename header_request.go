@@ -220,7 +220,7 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 
 // Set sets the value of the first header with this name and removes all other headers with this name. If there is no
 // such header, Set adds one. As in fasthttp, Set adds cookies to the Cookie header and keeps the existing cookies. To
-// replace the cookies, call Del or DelAllCookies first, or use DisableSpecialHeader.
+// replace the cookies, call DelAllCookies before Set, or use DisableSpecialHeader.
 //
 // Some headers have special rules:
 //

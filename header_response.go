@@ -111,7 +111,7 @@ func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefau
 
 // Set sets the value of the first header with this name and removes all other headers with this name. If there is no
 // such header, Set adds one. As in fasthttp, Set adds a Set-Cookie header and keeps the existing cookies. To replace
-// the cookies, call Del or DelAllCookies first.
+// the cookies, call DelAllCookies before Set.
 //
 // Some headers have special rules:
 //

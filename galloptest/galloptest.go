@@ -1,8 +1,8 @@
 // Package galloptest runs handlers in tests. The package connects a real server and a real client in memory, without a
 // network.
 //
-// The function [Do] sends one request and returns the response. [Serve] and [Start] run a server until a test ends, for tests that
-// need a client, several requests, or server settings. All functions also work in a testing/synctest bubble.
+// The function [Do] sends one request and returns the response. If a test needs a client, several requests or server settings, use
+// [Serve] or [Start]. Both functions run a server until the test ends. All functions also work in a testing/synctest bubble.
 //
 // A RequestCtx that a test makes itself has no server and no connection. Without a server, methods such as
 // RequestCtx.StreamResponse, HijackConn and EarlyHints do nothing or fail. With this package, all methods of the

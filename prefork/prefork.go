@@ -45,9 +45,9 @@ type Options struct {
 	// its own GOMAXPROCS by Processes, so that all children together use as many processors as one process would.
 	Processes int
 
-	// Restarts is the maximum number of children that are replaced within one minute. If more children exit within one
-	// minute, Run stops the remaining children and returns an error that wraps ErrTooManyRestarts. Zero means
-	// Processes. If Restarts is negative, no child is replaced.
+	// Restarts limits how many children Run replaces within one minute. If more children exit within one minute, Run stops
+	// the remaining children and returns an error that wraps ErrTooManyRestarts. Zero means Processes. If Restarts is
+	// negative, no child is replaced.
 	Restarts int
 
 	// GracePeriod is how long children may take to shut down before they are killed. If GracePeriod is zero or

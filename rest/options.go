@@ -165,10 +165,10 @@ func WithRateLimit(policy RateLimit) Option {
 	})
 }
 
-// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size bytes.
-// WithCache stores only responses of at most a quarter of size. Clients do not share a cache. A response to a request with
-// one credential is never used for a request with another credential. Response.FromCache says whether a response came from
-// the cache.
+// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The argument size is the capacity of
+// the cache in bytes. The cache does not store a response that is larger than a quarter of its capacity. Clients do not
+// share a cache. A response to a request with one credential is never used for a request with another credential.
+// Response.FromCache says whether a response came from the cache.
 //
 // The client obeys the Cache-Control header of a request. The client never sends a request with only-if-cached to the
 // server. If the cache has no suitable response, the call returns an [APIError] with status 504.

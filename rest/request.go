@@ -75,9 +75,9 @@ func SetPathValue(name, value string) RequestOption {
 	return func(r *Request) { r.SetPathValue(name, value) }
 }
 
-// IntoResponse returns an option that stores the response of the call in *to. Use IntoResponse to read the headers, links,
-// cookies or rate limit. If there was no response, *to is nil. If a function makes several calls, *to is the response of the
-// last call.
+// IntoResponse returns an option that stores the response of the call in the variable that the argument points to. Use
+// IntoResponse to read the headers, links, cookies or rate limit. If there was no response, IntoResponse stores nil. If a
+// function makes several calls, IntoResponse stores the response of the last call.
 func IntoResponse(to **Response) RequestOption {
 	return func(r *Request) {
 		if r.into = to; to != nil {
