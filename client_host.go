@@ -140,8 +140,8 @@ type HostClient struct {
 	WriteTimeout time.Duration
 
 	// TLSHandshakeTimeout limits a TLS handshake with the server or with an https proxy. Zero means ten seconds, or
-	// WriteTimeout if WriteTimeout is shorter. With a negative value, only the call's deadline applies. If the handshake
-	// takes longer, the call fails with ErrTLSHandshakeTimeout.
+	// WriteTimeout if WriteTimeout is shorter. With a negative value, only the call's deadline applies. When this time is
+	// over, the call fails with ErrTLSHandshakeTimeout.
 	TLSHandshakeTimeout time.Duration
 
 	// ExpectContinueTimeout limits the wait for a 100 response to a request with Expect: 100-continue (RFC 9110
@@ -149,8 +149,8 @@ type HostClient struct {
 	// the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
-	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
-	// The buffer grows for larger response headers, up to MaxResponseHeaderBytes. If MaxResponseHeaderBytes is not set,
+	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096. If
+	// response headers do not fit, the buffer grows up to MaxResponseHeaderBytes. If MaxResponseHeaderBytes is not set,
 	// ReadBufferSize is also the limit for response headers.
 	ReadBufferSize int
 
@@ -162,11 +162,11 @@ type HostClient struct {
 
 	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
 	// value means the value of ReadBufferSize, as in fasthttp. If ReadBufferSize is not set either, the maximum is 4096.
-	// If the status line and headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
+	// If a response exceeds the maximum, the call fails with an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
-	// DefaultMaxResponseBodySize. A negative value means no limit. If a body is larger, the call fails with
+	// DefaultMaxResponseBodySize. A negative value means no limit. If a body exceeds the maximum, the call fails with
 	// ErrBodyTooLarge. The limit does not apply to streamed bodies.
 	MaxResponseBodySize int
 

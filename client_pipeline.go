@@ -89,16 +89,16 @@ type PipelineClient struct {
 
 	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
 	// value means the value of ReadBufferSize, as in fasthttp. If ReadBufferSize is not set either, the maximum is 4096.
-	// If the status line and headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
+	// If a response exceeds the maximum, the call fails with an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
-	// DefaultMaxResponseBodySize. A negative value means no limit. If a body is larger, the call fails with
+	// DefaultMaxResponseBodySize. A negative value means no limit. If a body exceeds the maximum, the call fails with
 	// ErrBodyTooLarge. A PipelineClient reads every response body into memory.
 	MaxResponseBodySize int
 
-	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
-	// The buffer grows for larger response headers, up to MaxResponseHeaderBytes. If MaxResponseHeaderBytes is not set,
+	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096. If
+	// response headers do not fit, the buffer grows up to MaxResponseHeaderBytes. If MaxResponseHeaderBytes is not set,
 	// ReadBufferSize is also the limit for response headers.
 	ReadBufferSize int
 

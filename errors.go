@@ -477,7 +477,7 @@ type ClosedError struct {
 }
 
 // Error returns a text with the method, the URL and the address. The text also says whether the connection was new or
-// reused, and why it failed.
+// reused, and why the connection failed.
 func (e *ClosedError) Error() string {
 	which, when := "a new connection", "before the first byte of the response: "
 	if e.Reused {

@@ -21,8 +21,8 @@ var requestBodyKeep, responseBodyKeep atomic.Int64
 func init() { SetBodySizePoolLimit(maxKeptBuffer, maxKeptBuffer) }
 
 // SetBodySizePoolLimit sets the maximum capacity, in bytes, of the body buffer that a request or response keeps after
-// Reset. The default is 64 KiB. A negative value means that a buffer of any capacity is kept. Reset returns larger
-// buffers to shared pools, so a higher limit has little effect on speed.
+// Reset. The default is 64 KiB. A negative value means that a buffer of any capacity is kept. Reset returns a buffer
+// above the limit to a shared pool. A higher limit therefore has little effect on speed.
 //
 // You may call SetBodySizePoolLimit at any time, but it affects all packages of the program. Call SetBodySizePoolLimit
 // only from package main.

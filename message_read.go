@@ -16,8 +16,8 @@ import (
 func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
 
 // ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive, there
-// is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, regardless of
-// the announced length. After an error, the unread part of the body remains in r.
+// is no limit. If the body exceeds the limit, the error is ErrBodyTooLarge. Memory is allocated as data arrives,
+// regardless of the announced length. After an error, the unread part of the body remains in r.
 func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	req.resetContent()
 	if err := req.Header.Read(r); err != nil {
@@ -106,8 +106,8 @@ const maxInterim = 16
 func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
 
 // ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive, there
-// is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, regardless of
-// the announced length. The limit does not apply to a stream.
+// is no limit. If the body exceeds the limit, the error is ErrBodyTooLarge. Memory is allocated as data arrives,
+// regardless of the announced length. The limit does not apply to a stream.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	resp.resetSkipHeader()
 	for range maxInterim + 1 {

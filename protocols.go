@@ -88,7 +88,7 @@ type HTTP2Config struct {
 	MaxConcurrentStreams int
 
 	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit on streams.
-	// By default, the client opens another connection instead, unless the limit MaxConns or MaxConnsPerHost is reached.
+	// By default, the client opens another connection instead, until it reaches the limit MaxConns or MaxConnsPerHost.
 	StrictMaxConcurrentRequests bool
 
 	// MaxDecoderHeaderTableSize limits the size of the table for decompressing received headers, in bytes (RFC 7541 §4.2).

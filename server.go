@@ -124,9 +124,10 @@ type Server struct {
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig and
-	// always offers HTTP/1.1. To offer HTTP/2, register a handler for "h2" with Server.NextProto. It is not enough to list
-	// "h2" in TLSConfig.NextProtos. If GetConfigForClient returns a configuration, the server offers the protocols in the
-	// NextProtos of that configuration. The protocol "h2" is offered only if a handler for "h2" is registered.
+	// always offers HTTP/1.1. To offer HTTP/2, register a handler for "h2" with Server.NextProto. Listing "h2" in
+	// TLSConfig.NextProtos is not enough to enable HTTP/2. If GetConfigForClient returns a configuration, the server
+	// offers the protocols in the NextProtos of that configuration. The protocol "h2" is offered only if a handler for
+	// "h2" is registered.
 	TLSConfig *tls.Config
 
 	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the search order that [RequestCtx.FormValue]
@@ -206,30 +207,31 @@ type Server struct {
 	// requests, so that they are sent together. Zero or a negative value means 4 KiB.
 	WriteBufferSize int
 
-	// MaxRequestLineBytes limits the request target, in bytes. A request with a longer target gets a 414 response. Zero
-	// or a negative value means 16 KiB. If ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the default
-	// is ReadBufferSize.
+	// MaxRequestLineBytes limits the request target, in bytes. If a request target exceeds the limit, the response is a
+	// 414. Zero or a negative value means 16 KiB. If ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the
+	// default is ReadBufferSize.
 	MaxRequestLineBytes int
 
-	// MaxHeaderBytes limits the size of a request's header in bytes, including the request line. A request with a
-	// larger header gets a 431 response. Zero or a negative value means the value of ReadBufferSize, or 64 KiB if
+	// MaxHeaderBytes limits the size of a request's header in bytes, including the request line. If a header exceeds the
+	// limit, the response is a 431. Zero or a negative value means the value of ReadBufferSize, or 64 KiB if
 	// ReadBufferSize is unset too.
 	MaxHeaderBytes int
 
-	// MaxHeaderFields limits the number of header lines in a request. A request with more header lines gets a 431
-	// response. Zero or a negative value means 256.
+	// MaxHeaderFields limits the number of header lines in a request. If a request has more header lines than
+	// MaxHeaderFields, the response is a 431. Zero or a negative value means 256.
 	MaxHeaderFields int
 
-	// MaxFormArgs limits how many arguments are parsed from a query, or from a form in the body. If a query or form has
-	// more arguments, the Args contains only the first MaxFormArgs arguments, and Args.Err returns ErrTooManyArgs. Zero
-	// means 10,000. A negative value means no limit.
+	// MaxFormArgs limits how many arguments are parsed from a query, or from a form in the body. If a query or form
+	// exceeds the limit, the Args contains only the first MaxFormArgs arguments. Args.Err then returns ErrTooManyArgs.
+	// Zero means 10,000. A negative value means no limit.
 	//
-	// MaxFormArgs also limits the parts of a multipart form. If the form has more parts, RequestCtx.MultipartForm
-	// returns ErrTooManyArgs. Regardless of MaxFormArgs, a multipart form may have at most 1000 parts.
+	// MaxFormArgs also limits the parts of a multipart form. If a form has more parts than MaxFormArgs,
+	// RequestCtx.MultipartForm returns ErrTooManyArgs. Regardless of MaxFormArgs, a multipart form may have at most 1000
+	// parts.
 	MaxFormArgs int
 
-	// MaxRequestBodySize limits the size of request bodies that are read into memory, in bytes. A request with a larger
-	// body gets a 413 response. The limit does not apply to bodies that the handler reads as a stream (see
+	// MaxRequestBodySize limits the size of request bodies that are read into memory, in bytes. If a body exceeds the
+	// limit, the response is a 413. The limit does not apply to bodies that the handler reads as a stream (see
 	// StreamRequestBody). Zero or a negative value means 4 MiB.
 	MaxRequestBodySize int
 

@@ -26,8 +26,8 @@ type TCP struct {
 	// has enabled TCP Fast Open.
 	FastOpen bool
 
-	// Backlog is the maximum number of connections that wait to be accepted. The system lowers larger values to its own
-	// maximum. If Backlog is zero or negative, the system's maximum is used. Backlog has no effect on Windows.
+	// Backlog is the maximum number of connections that wait to be accepted. If Backlog exceeds the system's own maximum, the
+	// system's maximum applies. If Backlog is zero or negative, the system's maximum is used. Backlog has no effect on Windows.
 	Backlog int
 
 	// Control is called with the socket after the other options are set and before the socket is bound to its address. If

@@ -78,8 +78,8 @@ type Transport struct {
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ResponseHeaderTimeout limits the time between the last byte of the request and the end of the response header. If the
-	// server takes longer, the call fails with an error whose Timeout method returns true. Zero means no limit.
+	// ResponseHeaderTimeout limits the time between the last byte of the request and the end of the response header. When this
+	// time is over, the call fails with an error whose Timeout method returns true. Zero means no limit.
 	ResponseHeaderTimeout time.Duration
 
 	// ExpectContinueTimeout is how long the Transport waits for a 100 response before it sends the body of a request with

@@ -128,8 +128,9 @@ func WithCodec(bodies codec.Codec) Option {
 	})
 }
 
-// WithMaxBody limits how many bytes of a response body are decoded. The bytes are counted after decompression. The
-// default is 64 MiB. A longer body causes an [ErrBodyTooLarge]. A body that is copied to an io.Writer is not limited.
+// WithMaxBody limits how many bytes of a response body are decoded. The bytes are counted after decompression. The default
+// is 64 MiB. If a body exceeds the limit, the error is [ErrBodyTooLarge]. A body that is copied to an io.Writer is not
+// limited.
 func WithMaxBody(n int64) Option {
 	return option(func(c *Client) error {
 		if n <= 0 {
