@@ -285,7 +285,7 @@ func (a *Args) compact() {
 // Add appends key=value.
 func (a *Args) Add(key, value string) { a.add(UnsafeBytes(key), UnsafeBytes(value), false) }
 
-// AddNoValue appends key without an equals sign.
+// AddNoValue appends the key without an equals sign.
 func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
 
 // Set sets the value of the first argument with this key, or appends key=value if there is no such argument. If several
@@ -293,10 +293,10 @@ func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
 func (a *Args) Set(key, value string) { a.set(UnsafeBytes(key), UnsafeBytes(value), false) }
 
 // SetNoValue removes the value and the equals sign of the first argument with this key. If there is no such argument,
-// SetNoValue appends key without a value.
+// SetNoValue appends the key without a value.
 func (a *Args) SetNoValue(key string) { a.set(UnsafeBytes(key), nil, true) }
 
-// SetUint sets the value of key to a decimal number. If value is negative, SetUint panics. See [Args.Set].
+// SetUint sets the value of the key to a decimal number. If the value is negative, SetUint panics. See [Args.Set].
 func (a *Args) SetUint(key string, value int) {
 	var buf [20]byte
 	a.set(UnsafeBytes(key), AppendUint(buf[:0], value), false)
@@ -308,7 +308,7 @@ func (a *Args) Del(key string) { a.del(UnsafeBytes(key)) }
 // Has reports whether there is an argument with this key.
 func (a *Args) Has(key string) bool { return a.index(UnsafeBytes(key)) >= 0 }
 
-// Peek returns the first value of key. If the argument has no value, the result is empty. If there is no such key,
+// Peek returns the first value of the key. If the argument has no value, the result is empty. If there is no such key,
 // the result is nil.
 func (a *Args) Peek(key string) []byte { return a.peek(UnsafeBytes(key)) }
 
@@ -319,8 +319,8 @@ func (a *Args) peek(key []byte) []byte {
 	return nil
 }
 
-// PeekMulti returns all values of key in a new slice. An empty value is nil in this slice. If there is no such key, the
-// result is nil.
+// PeekMulti returns all values of the key in a new slice. An empty value is nil in this slice. If there is no such key,
+// the result is nil.
 func (a *Args) PeekMulti(key string) [][]byte { return a.peekMulti(UnsafeBytes(key)) }
 
 func (a *Args) peekMulti(key []byte) (values [][]byte) {
@@ -336,8 +336,8 @@ func (a *Args) peekMulti(key []byte) (values [][]byte) {
 	return values
 }
 
-// GetUint returns the first value of key as a decimal number. If the key is missing or its value is empty, the error
-// is ErrNoArgValue. On any error, the number is -1.
+// GetUint returns the first value of the key as a decimal number. If the key is missing or its value is empty, the
+// error is ErrNoArgValue. On any error, the number is -1.
 func (a *Args) GetUint(key string) (int, error) {
 	value := a.Peek(key)
 	if len(value) == 0 {
@@ -346,8 +346,8 @@ func (a *Args) GetUint(key string) (int, error) {
 	return ParseUint(value)
 }
 
-// GetUintOrZero returns the first value of key as a decimal number. If the value is missing or invalid, the result is
-// 0. See [Args.GetUint].
+// GetUintOrZero returns the first value of the key as a decimal number. If the value is missing or invalid, the result
+// is 0. See [Args.GetUint].
 func (a *Args) GetUintOrZero(key string) int {
 	n, err := a.GetUint(key)
 	if err != nil {
@@ -356,8 +356,8 @@ func (a *Args) GetUintOrZero(key string) int {
 	return n
 }
 
-// GetUfloat returns the first value of key as a non-negative number. If the key is missing or its value is empty, the
-// error is ErrNoArgValue. On any error, the number is -1.
+// GetUfloat returns the first value of the key as a non-negative number. If the key is missing or its value is empty,
+// the error is ErrNoArgValue. On any error, the number is -1.
 func (a *Args) GetUfloat(key string) (float64, error) {
 	value := a.Peek(key)
 	if len(value) == 0 {
@@ -366,7 +366,7 @@ func (a *Args) GetUfloat(key string) (float64, error) {
 	return ParseUfloat(value)
 }
 
-// GetUfloatOrZero returns the first value of key as a non-negative number. If the value is missing or invalid, the
+// GetUfloatOrZero returns the first value of the key as a non-negative number. If the value is missing or invalid, the
 // result is 0. See [Args.GetUfloat].
 func (a *Args) GetUfloatOrZero(key string) float64 {
 	f, err := a.GetUfloat(key)
@@ -376,7 +376,7 @@ func (a *Args) GetUfloatOrZero(key string) float64 {
 	return f
 }
 
-// GetBool reports whether the first value of key is one of "1", "t", "T", "true", "TRUE", "True", "y", "Y", "yes",
+// GetBool reports whether the first value of the key is one of "1", "t", "T", "true", "TRUE", "True", "y", "Y", "yes",
 // "YES" or "Yes".
 func (a *Args) GetBool(key string) bool {
 	switch string(a.Peek(key)) {

@@ -165,8 +165,8 @@ func (b *body) ResetBody() {
 	b.buf = b.buf[:0]
 }
 
-// ReleaseBody makes the body empty and drops its buffer if the buffer's capacity exceeds size bytes. If the buffer is
-// smaller, ReleaseBody does nothing.
+// ReleaseBody makes the body empty and drops its buffer if the buffer's capacity in bytes exceeds the argument size. If
+// the capacity does not exceed size, ReleaseBody does nothing.
 func (b *body) ReleaseBody(size int) {
 	if cap(b.buf) > size {
 		b.buf = nil

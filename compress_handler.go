@@ -11,8 +11,8 @@ func CompressHandler(h RequestHandler) RequestHandler {
 
 // CompressHandlerLevel returns a handler that calls h and compresses the response with gzip, zstd or deflate. The
 // handler uses the coding that the client prefers in Accept-Encoding (RFC 9110 §12.5.3). If the client accepts several
-// codings equally, the handler chooses gzip over zstd, and zstd over deflate. level is a gzip level. For zstd, the
-// handler translates level to the zstd level that needs about the same CPU time.
+// codings equally, the handler chooses gzip over zstd, and zstd over deflate. The argument level is a gzip level. For
+// zstd, the handler translates the level to the zstd level that needs about the same CPU time.
 //
 // The response is not compressed in these cases:
 //

@@ -105,7 +105,7 @@ func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 // Path returns the Path attribute. If the attribute is not set, the result is empty.
 func (c *Cookie) Path() []byte { return c.set.Path }
 
-// SetPath sets the Path attribute. If path does not begin with '/', SetPath adds a '/' at the beginning.
+// SetPath sets the Path attribute. If the path does not begin with '/', SetPath adds a '/' at the beginning.
 func (c *Cookie) SetPath(path string) { c.setPath(UnsafeBytes(path)) }
 
 // MaxAge returns how many seconds a client keeps the cookie. If there is no Max-Age attribute, the result is 0. If the

@@ -300,9 +300,9 @@ func (ctx *RequestCtx) EarlyHints() error {
 	return ctx.WriteInterim(StatusEarlyHints)
 }
 
-// WriteInterim sends an interim response (RFC 9110 §15.2) with the current headers of ctx.Response. The final response
-// also has these headers, unless the handler removes them from ctx.Response. status must be 100 or in the range 102 to
-// 199. If the client uses HTTP/1.0, WriteInterim sends nothing.
+// WriteInterim sends an interim response (RFC 9110 §15.2) with the current headers of ctx.Response. The final response also
+// has these headers, unless the handler removes them from ctx.Response. The status must be 100 or in the range 102 to 199.
+// If the client uses HTTP/1.0, WriteInterim sends nothing.
 //
 // WriteInterim sends status 100 only if the client is waiting for this status before it sends the body. The server also
 // sends status 100 when the handler starts to read the body.

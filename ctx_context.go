@@ -149,8 +149,7 @@ func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	return deadline, !deadline.IsZero()
 }
 
-// Value returns the user value for key. If there is no such user value, the result is the parent context's value for
-// key.
+// Value returns the user value for the key. If there is no such user value, the result is the parent context's value for the key.
 func (ctx *RequestCtx) Value(key any) (v any) {
 	if key != cancelKey {
 		v = ctx.UserValue(key)

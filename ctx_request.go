@@ -93,9 +93,9 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 // [Server.FormValueFunc].
 type FormValueFunc func(ctx *RequestCtx, key string) []byte
 
-// FormValue returns the first value for key. FormValue searches the query first, then a URL-encoded form in the body,
-// and then a multipart form. If there is no value for key, the result is nil. To change the order of the search, set
-// Server.FormValueFunc.
+// FormValue returns the first value for the key. FormValue searches the query first, then a URL-encoded form in the
+// body, and then a multipart form. If there is no value for the key, the result is nil. To change the order of the
+// search, set Server.FormValueFunc.
 func (ctx *RequestCtx) FormValue(key string) []byte {
 	if f := ctx.config().FormValueFunc; f != nil {
 		return f(ctx, key)
@@ -134,8 +134,8 @@ func (ctx *RequestCtx) multipartValue(key string) []byte {
 	return []byte(form.Value[key][0])
 }
 
-// FormFile returns the first uploaded file for key in a multipart form. If the form has no file for key, the error is
-// ErrMissingFile.
+// FormFile returns the first uploaded file for the key in a multipart form. If the form has no file for the key, the
+// error is ErrMissingFile.
 func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
 	form, err := ctx.MultipartForm()
 	if err != nil {
@@ -159,14 +159,14 @@ func (ctx *RequestCtx) MultipartFormWithLimit(maxBodySize int) (*multipart.Form,
 	return ctx.Request.MultipartFormWithLimit(maxBodySize)
 }
 
-// SetUserValue stores value under key, so that other handlers of this request can read it. If value is an io.Closer,
-// the server closes value after the handler has returned.
+// SetUserValue stores a value under a key, so that other handlers of this request can read it. If the value is an
+// io.Closer, the server closes the value after the handler has returned.
 func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
 
-// UserValue returns the value that SetUserValue stored under key. If there is no such value, the result is nil.
+// UserValue returns the value that SetUserValue stored under the key. If there is no such value, the result is nil.
 func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
 
-// RemoveUserValue removes the value that is stored under key. RemoveUserValue does not close the value, even if the
+// RemoveUserValue removes the value that is stored under the key. RemoveUserValue does not close the value, even if the
 // value is an io.Closer.
 func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
 

@@ -19,10 +19,10 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 // ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
-// SetBody sets the response body to a copy of body.
+// SetBody sets the response body to a copy of the argument.
 func (ctx *RequestCtx) SetBody(body []byte) { ctx.Response.SetBody(body) }
 
-// SetBodyString sets the response body to a copy of body.
+// SetBodyString sets the response body to a copy of the argument.
 func (ctx *RequestCtx) SetBodyString(body string) { ctx.Response.SetBodyString(body) }
 
 // ResetBody makes the response body empty.
@@ -52,7 +52,7 @@ func (ctx *RequestCtx) SetBodyStream(bodyStream io.Reader, bodySize int) {
 // far.
 func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) { ctx.Response.SetBodyStreamWriter(sw) }
 
-// Success sets the Content-Type of the response, and sets the response body to a copy of body.
+// Success sets the Content-Type of the response, and sets the response body to a copy of the argument body.
 func (ctx *RequestCtx) Success(contentType string, body []byte) {
 	ctx.SetContentType(contentType)
 	ctx.SetBody(body)

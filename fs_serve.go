@@ -11,13 +11,13 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// ServeFile responds with the file at path, or with a list of files if path is a directory. If the client accepts a
-// compressed response, ServeFile compresses the file, as described at [FS.Compress].
+// ServeFile responds with the file at the given path, or with a list of files if the path is a directory. If the
+// client accepts a compressed response, ServeFile compresses the file, as described at [FS.Compress].
 //
-// path has URI syntax. ServeFile decodes percent-encoding, and ignores everything from the first '?' or '#' on. To use
-// a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. ServeFile follows all
-// symlinks. Never build path from data in a request. To serve files that clients choose, use FS. If path has an empty
-// segment, as in "a//b", the response is 404.
+// The argument path has URI syntax. ServeFile decodes percent-encoding, and ignores everything from the first '?' or
+// '#' on. To use a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. ServeFile
+// follows all symlinks. Never build the path from data in a request. To serve files that clients choose, use FS. If
+// the path has an empty segment, as in "a//b", the response is 404.
 //
 // Unlike FS, ServeFile does not check the method of the request. If the handler has already set a status other than
 // 200, ServeFile keeps the status (see ServeContent).
@@ -36,7 +36,7 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 	ServeFileUncompressed(ctx, string(path))
 }
 
-// ServeFileLiteral does the same as [ServeFile], but uses path unchanged.
+// ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, &codedFiles) }
 
 // ServeFS does the same as [ServeFile], but takes the file from filesystem.
@@ -49,17 +49,17 @@ func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveOneFile(ctx, filesystem, UnsafeBytes(path), &codedFiles)
 }
 
-// SendFile responds with the file at path. See [ServeFile]. Never build path from data in a request.
+// SendFile responds with the file at the given path. See [ServeFile]. Never build the path from data in a request.
 func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
 
 // SendFileBytes does the same as [RequestCtx.SendFile], but takes a []byte.
 func (ctx *RequestCtx) SendFileBytes(path []byte) { ServeFileBytes(ctx, path) }
 
-// SendFileLiteral responds with the file at path, without decoding path. See [ServeFileLiteral]. Never build path from
-// data in a request.
+// SendFileLiteral responds with the file at the given path, without decoding the path. See [ServeFileLiteral]. Never
+// build the path from data in a request.
 func (ctx *RequestCtx) SendFileLiteral(path string) { ServeFileLiteral(ctx, path) }
 
-// FileLastModified returns the modification time of the file at path.
+// FileLastModified returns the modification time of the file at the given path.
 func FileLastModified(path string) (time.Time, error) {
 	info, err := os.Stat(path)
 	if err != nil {

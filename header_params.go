@@ -47,8 +47,8 @@ func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
 
 // VisitHeaderParams calls f for each parameter of the header value b. Parameters have the form ";name=value" (RFC 9110
 // §5.6.6). VisitHeaderParams stops when f returns false, or at the first text that is not a parameter. If a value is
-// quoted, f gets the value without its quotes, but with its backslashes. key and value point into b, so f must not keep
-// key or value.
+// quoted, f gets the value without its quotes, but with its backslashes. The slices key and value point into b, so f
+// must not keep them.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
 	_, b = ascii.Cut(b, ';')
 	for {

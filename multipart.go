@@ -296,9 +296,9 @@ func writeFormFile(out *multipart.Writer, file *multipart.FileHeader) error {
 	return errors.Join(err, content.Close())
 }
 
-// SaveMultipartFile writes an uploaded file to path, overwriting any existing file. Never build path from the file name
-// that the client sent. If writing fails, for example because the disk is full, SaveMultipartFile leaves no partial
-// file.
+// SaveMultipartFile writes an uploaded file to the given path, overwriting any existing file. Never build the path from
+// the file name that the client sent. If writing fails, for example because the disk is full, SaveMultipartFile leaves
+// no partial file.
 func SaveMultipartFile(fh *multipart.FileHeader, path string) (err error) {
 	content, err := fh.Open()
 	if err != nil {

@@ -320,10 +320,10 @@ func ProxyRulesFromEnvironment() *ProxyRules {
 // environmentRules are those that the environment had when they were asked for first.
 var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
-// Proxy returns the URL of the proxy for target, or nil for a direct connection. The method uses only the scheme and
-// the host of target. If a proxy in the rules is invalid, the method returns an error, so that a dial does not bypass
-// the proxy by mistake. The method ignores its context. The method can be used as the Proxy field of Client, HostClient
-// and ProxyDialer.
+// Proxy returns the URL of the proxy for the target, or nil for a direct connection. The method uses only the scheme
+// and the host of the target. If a proxy in the rules is invalid, the method returns an error, so that a dial does not
+// bypass the proxy by mistake. The method ignores its context. The method can be used as the Proxy field of Client,
+// HostClient and ProxyDialer.
 func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {
 		rules := dial.ProxyRules{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.cgi}

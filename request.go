@@ -313,9 +313,9 @@ func (req *Request) PostArgs() *Args {
 	return &req.postArgs
 }
 
-// SetBodyStream sets the body to the data in r. If size is 0 or more, size is sent as Content-Length, and r must
-// yield exactly size bytes. If size is negative, the body is sent in chunks. If r implements io.Closer, r is closed
-// exactly once, when the stream is no longer needed.
+// SetBodyStream sets the body to the data in r. If the argument size is 0 or more, it is sent as Content-Length, and r
+// must yield exactly this number of bytes. If the argument size is negative, the body is sent in chunks. If r
+// implements io.Closer, r is closed exactly once, when the stream is no longer needed.
 func (req *Request) SetBodyStream(r io.Reader, size int) {
 	req.setStream(r, size)
 	req.Header.SetContentLength(max(size, -1))
@@ -364,14 +364,15 @@ func (req *Request) Context() context.Context {
 // attempt. The result is 0 if there is no limit.
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
-// SetUserValue stores value under key until the request is reset. key must be comparable or a []byte. A []byte and a
-// string with the same bytes are the same key. When the request is reset, values that implement io.Closer are closed.
+// SetUserValue stores a value under a key until the request is reset. The key must be comparable or a []byte. A []byte
+// and a string with the same bytes are the same key. When the request is reset, values that implement io.Closer are
+// closed.
 func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
 
-// UserValue returns the value stored under key, or nil.
+// UserValue returns the value stored under the key, or nil.
 func (req *Request) UserValue(key any) any { return req.values.get(key) }
 
-// RemoveUserValue removes the value stored under key without closing it.
+// RemoveUserValue removes the value stored under the key without closing it.
 func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.index(textKey(key))) }
 
 // ResetUserValues removes all values and closes the values that implement io.Closer.

@@ -80,9 +80,9 @@ func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClos
 // SetConnectionClose makes this response the last one on its connection.
 func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
 
-// SetBodyStream sets the body to the data in r. If size is 0 or more, size is sent as Content-Length, and r must
-// yield exactly size bytes. If size is negative, the body is sent in chunks. If r implements io.Closer, r is closed
-// exactly once, when the stream is no longer needed.
+// SetBodyStream sets the body to the data in r. If the argument size is 0 or more, it is sent as Content-Length, and r
+// must yield exactly this number of bytes. If the argument size is negative, the body is sent in chunks. If r
+// implements io.Closer, r is closed exactly once, when the stream is no longer needed.
 func (resp *Response) SetBodyStream(r io.Reader, size int) {
 	resp.setStream(r, size)
 	resp.Header.SetContentLength(max(size, -1))
@@ -95,8 +95,8 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.Header.SetContentLength(-1)
 }
 
-// SendFile sets the body to the file at path, and sets Last-Modified. SendFile does not set Content-Type. SendFile uses
-// path unchanged, so never pass a path from a request.
+// SendFile sets the body to the file at the given path, and sets Last-Modified. SendFile does not set Content-Type.
+// SendFile uses the path unchanged, so never pass a path from a request.
 func (resp *Response) SendFile(path string) error {
 	info, err := os.Stat(path) // first, because opening a pipe would block
 	if err == nil && !info.Mode().IsRegular() {
@@ -128,9 +128,9 @@ func (resp *Response) dropBodyAndCoding() {
 	}
 }
 
-// TakeBodyStream hands the body stream over to the caller. The caller must read and close the stream. The first size
-// bytes of the stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is
-// empty. If the body was not a stream, TakeBodyStream returns nil.
+// TakeBodyStream hands the body stream over to the caller. The caller must read and close the stream. The result size
+// is the length of the body, in bytes. If the result size is -1, the whole stream is the body. After the call, the
+// response's body is empty. If the body was not a stream, TakeBodyStream returns nil.
 //
 // Trailers that arrive after the call of TakeBodyStream are dropped, because the program may already have reused the
 // response.

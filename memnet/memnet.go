@@ -41,9 +41,9 @@ func Pipe() (client, server *Conn) {
 	return &p.client, &p.server
 }
 
-// PipeSize returns the two ends of a connection that buffers size bytes in each direction. Use PipeSize instead of [Pipe] if a
-// program writes more than [BufferSize] bytes before the other end reads. If size is 0 or negative, PipeSize uses
-// [BufferSize].
+// PipeSize returns the two ends of a connection. The argument size is the capacity of the connection's buffers in bytes, for
+// each direction. Use PipeSize instead of [Pipe] if a program writes more than [BufferSize] bytes before the other end reads.
+// If the argument is 0 or negative, PipeSize uses [BufferSize].
 func PipeSize(size int) (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	p.toClient.bytes.bound, p.toServer.bytes.bound = size, size

@@ -29,9 +29,9 @@ import (
 // usualPrefix is where net/http/pprof has its profiles.
 const usualPrefix = "/debug/pprof/"
 
-// Handler returns a handler for the paths below prefix. An empty prefix means "/debug/pprof/", the path at which tools expect the
-// profiles. Any other prefix must begin with a slash, or Handler panics. If the prefix does not end in a slash, one is added. The
-// returned handler may be called concurrently.
+// Handler returns a handler for the paths below the given prefix. An empty prefix means "/debug/pprof/", the path at which tools
+// expect the profiles. Any other prefix must begin with a slash, or Handler panics. If the prefix does not end in a slash, one is
+// added. The returned handler may be called concurrently.
 //
 // With the default prefix, the handler serves these paths:
 //

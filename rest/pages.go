@@ -14,8 +14,8 @@ const maxEmptyPages = 100
 
 // PagesByLink returns an iterator over the elements of all pages of a list. The first page is at the given path. The
 // Link header of each page (RFC 8288) holds the URL of the next page, as the link with the relation "next". The next
-// page must have the same origin as the list, because the request's headers are not meant for other servers. See
-// [Client.NewRequest] for path.
+// page must have the same origin as the list, because the request's headers are not meant for other servers. The path
+// has the form that [Client.NewRequest] describes.
 //
 // The iterator fetches each page only when the loop reaches it. The method is GET unless an option calls
 // [Request.SetTarget]. If an error occurs, the iterator yields a zero element with the error and stops. If a page

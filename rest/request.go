@@ -95,10 +95,10 @@ func EachPage(f func(resp *Response)) RequestOption {
 
 // NewRequest returns a request that [Client.Do] sends.
 //
-// path is relative to the base URL, with or without a leading slash. The path can have parameters: {name} stands for
-// one segment and {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if
-// the segment is escaped. You can also pass a URL instead of a path. If the URL has a different origin than the base
-// URL, the client's own headers and credentials are not sent.
+// The path is relative to the base URL, with or without a leading slash. The path can have parameters: {name} stands for one
+// segment and {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if the
+// segment is escaped. You can also pass a URL instead of a path. If the URL has a different origin than the base URL, the
+// client's own headers and credentials are not sent.
 //
 // The body argument may be nil (no body), a []byte or an io.Reader. The client's Codec encodes a body of any other
 // type. If a reader is also an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can read it

@@ -71,17 +71,18 @@ func (c *Ctx) Vary(names ...string) *Ctx {
 	return c
 }
 
-// Send sends a copy of body. Send does not choose a Content-Type: see [Ctx.Type]. Send always returns nil.
+// Send sends a copy of its argument as the response body. Send does not choose a Content-Type: see [Ctx.Type]. Send always returns
+// nil.
 func (c *Ctx) Send(body []byte) error {
 	c.request.SetBody(body)
 	return nil
 }
 
-// SendString sends text. The Content-Type is text/plain in UTF-8 unless another Content-Type was set. SendString always returns
-// nil.
+// SendString sends its argument as plain text. The Content-Type is text/plain in UTF-8 unless another Content-Type was set.
+// SendString always returns nil.
 func (c *Ctx) SendString(text string) error { return c.sendText(typeText, text) }
 
-// HTML sends text as HTML without escaping the text. Escape text that comes from users, or call [Ctx.Render]. The Content-Type is
+// HTML sends its argument as HTML, without escaping. Escape text that comes from users, or call [Ctx.Render]. The Content-Type is
 // text/html in UTF-8 unless another Content-Type was set. The method always returns nil.
 func (c *Ctx) HTML(text string) error { return c.sendText(typeHTML, text) }
 

@@ -14,9 +14,9 @@ import (
 // then closes r. SendStream does not choose a Content-Type: see [Ctx.Type]. SendStream always returns nil.
 func (c *Ctx) SendStream(r io.Reader) error { return c.SendStreamSize(r, -1) }
 
-// SendStreamSize sends size bytes from r as the body, with a Content-Length. If r does not yield exactly size bytes, the server
-// closes the connection. A negative size means that the size is unknown. On a 32-bit system, a size of 2 GiB or more also counts
-// as unknown. See [Ctx.SendStream].
+// SendStreamSize sends bytes from r as the body, with a Content-Length. The argument size is the number of bytes. If r does not
+// yield exactly this number of bytes, the server closes the connection. A negative size means that the size is unknown. On a 32-bit
+// system, a size of 2 GiB or more also counts as unknown. See [Ctx.SendStream].
 func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
 	if int64(int(size)) != size { // too large for an int of 32 bits
 		size = -1

@@ -149,8 +149,8 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) HTTPStatus() int { return e.Status }
 
 // The Is method makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and
-// without a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If target has a cause,
-// errors.Is must also find that cause in e.
+// without a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If the target has a
+// cause, errors.Is must also find that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:

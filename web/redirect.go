@@ -51,9 +51,9 @@ func (r Redirect) Route(name string, pairs ...string) error {
 	return r.To(path)
 }
 
-// The Local method redirects to target if target is a path on this host, with or without a query. For any other target, the method
-// redirects to the fallback argument. You may pass a target that a client sent: the method rejects targets that a browser would
-// interpret as another host.
+// The Local method redirects to the target argument if the target is a path on this host, with or without a query. For any other
+// target, the method redirects to the fallback argument. You may pass a target that a client sent: the method rejects targets that
+// a browser would interpret as another host.
 func (r Redirect) Local(target, fallback string) error {
 	if !isLocal(target) {
 		target = fallback

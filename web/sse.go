@@ -181,7 +181,7 @@ func (s *EventStream) SendJSON(event string, v any) error {
 	return s.Send(Event{Event: event, Data: strings.TrimRight(b.String(), "\r\n")})
 }
 
-// Comment sends a comment, which clients ignore. Comment drops line breaks in text.
+// Comment sends a comment, which clients ignore. Comment drops the line breaks in the text.
 func (s *EventStream) Comment(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

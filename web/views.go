@@ -36,7 +36,7 @@ type Page struct {
 	NoLayout bool
 }
 
-// Render renders a template with data, in the default layout of Config.Views, and sends the HTML. See [Ctx.RenderPage].
+// Render renders a template with the given data, in the default layout of Config.Views, and sends the HTML. See [Ctx.RenderPage].
 func (c *Ctx) Render(name string, data any) error { return c.RenderPage(Page{Name: name, Data: data}) }
 
 // RenderPage renders a page with [Config.Views] and sends the HTML. The Content-Type is text/html in UTF-8 unless another
