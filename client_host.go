@@ -37,7 +37,8 @@ type HostClient struct {
 	IsTLS bool
 
 	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set the
-	// request target and the Host header in the request's Header. The client sends target and Host header unchanged.
+	// request target and the Host header in the request's Header. The client sends the target and the Host header
+	// unchanged.
 	IsProxy bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client uses a clone of the configuration. If

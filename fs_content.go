@@ -19,8 +19,8 @@ import (
 //
 // The handler may set the following before it calls ServeContent:
 //
-//   - Content-Type. By default, ServeContent derives the Content-Type from the extension of name, or from the first
-//     bytes of content.
+//   - Content-Type. By default, ServeContent derives the Content-Type from the extension of the argument name, or from
+//     the first bytes of content.
 //   - ETag. ServeContent compares the If-Match, If-None-Match and If-Range headers of the request with the ETag.
 //   - Content-Encoding, if content is already compressed. ServeContent does not compress content.
 //   - A status other than 200. ServeContent then ignores the request's conditions and Range header, and sends the whole

@@ -295,7 +295,7 @@ type ProxyRules struct {
 	// is empty, connections for https use no proxy.
 	HTTPSProxy string
 
-	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address or a prefix
+	// NoProxy is a comma-separated list of hosts that are dialed directly. An entry is a name, an IP address or a prefix
 	// such as 10.0.0.0/8. A name also matches its subdomains. A name or an address can include a port. The entry "*" means
 	// all hosts. Localhost and loopback addresses are always dialed directly.
 	NoProxy string

@@ -3,8 +3,8 @@ package negotiate
 // Kind selects the header and the rules of a negotiation.
 type Kind uint8
 
-// These are the kinds of negotiation. Each kind has the rules of one function: MediaTypes, for example, has the rules
-// of [MediaType].
+// These are the kinds of negotiation. Each kind follows the rules of one function. For example, MediaTypes follows
+// the rules of [MediaType].
 const (
 	MediaTypes        Kind = iota // Accept, by the rules of MediaType
 	Charsets                      // Accept-Charset, by the rules of Charset

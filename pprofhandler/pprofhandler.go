@@ -39,8 +39,8 @@ const usualPrefix = "/debug/pprof/"
 //   - /debug/pprof/NAME is the profile that runtime/pprof has under this name, such as heap or goroutine. The argument debug=1
 //     requests text. For the heap profile, gc=1 runs a garbage collection first. With seconds=N, most profiles show what
 //     changed within N seconds.
-//   - /debug/pprof/profile is a CPU profile of 30 seconds, or of seconds=N.
-//   - /debug/pprof/trace is an execution trace of one second, or of seconds=N. For a trace, N can be a fraction.
+//   - /debug/pprof/profile is a CPU profile of 30 seconds. The argument seconds=N sets another duration.
+//   - /debug/pprof/trace is an execution trace of one second. The argument seconds=N sets another duration. N can be a fraction.
 //   - /debug/pprof/symbol returns the function names for the program counters in the query or the body.
 //   - /debug/pprof/cmdline is the command line. NUL bytes separate its arguments.
 //

@@ -25,8 +25,8 @@
 //
 //   - A route for the request's host wins over a route for any host. See [Router.Host].
 //   - A route for the request's method wins over a route that [Router.All] registered.
-//   - Paths are compared from left to right. Text wins over a parameter, and a parameter wins over {name...}, the rest of the path.
-//     Among parameters, {id}.json wins over {id<int>}, and {id<int>} wins over {id}.
+//   - Paths are compared from left to right. Text wins over a parameter. A parameter wins over {name...}, which matches the rest of
+//     the path. Among parameters, {id}.json wins over {id<int>}, and {id<int>} wins over {id}.
 //
 // If the most specific route matches only part of the request, the router tries the next most specific route. If you register two
 // routes that match exactly the same requests, the second registration panics. A GET route also serves HEAD. The framework responds
