@@ -110,7 +110,7 @@ func (b *body) fail(err error) {
 	}
 }
 
-// SetBody sets the body to a copy of p. p may be a part of the current body.
+// SetBody sets the body to a copy of p. The argument p may be a part of the current body.
 func (b *body) SetBody(p []byte) {
 	b.drop()
 	b.buf = appendBody(b.buf[:0], p)
@@ -119,8 +119,8 @@ func (b *body) SetBody(p []byte) {
 // SetBodyString sets the body to a copy of s.
 func (b *body) SetBodyString(s string) { b.SetBody(UnsafeBytes(s)) }
 
-// SetBodyRaw sets the body to p without copying it. p must not change until the message is written, reset or released.
-// If p is nil, the body is empty.
+// SetBodyRaw sets the body to p without copying it. The argument p must not change until the message is written, reset or
+// released. If p is nil, the body is empty.
 func (b *body) SetBodyRaw(p []byte) {
 	b.ResetBody()
 	b.view = p

@@ -12,8 +12,9 @@ import (
 )
 
 // GenerateTestCertificate returns a self-signed certificate for host and its private key, for tests and experiments.
-// host is a name or an IP address. The certificate and the key are in PEM form, ready for tls.X509KeyPair. The
-// certificate is valid from one hour ago for a year. The private key is an ECDSA key on the curve P-256.
+// The argument host is a name or an IP address. The certificate and the key are in PEM form, ready for
+// tls.X509KeyPair. The certificate is valid from one hour ago for a year. The private key is an ECDSA key on the
+// curve P-256.
 func GenerateTestCertificate(host string) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

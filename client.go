@@ -19,9 +19,9 @@ import (
 //
 //	func(next Doer) Doer
 //
-// DoContext sends req and reads the response into resp. resp may be nil if the caller does not need the response.
-// DoContext must return promptly once ctx is done. After DoContext has returned, it must not use req or resp. A
-// response body that is a stream is the only exception. Several goroutines may call DoContext at once, each with its
+// DoContext sends req and reads the response into resp. The argument resp may be nil if the caller does not need the
+// response. DoContext must return promptly once ctx is done. After DoContext has returned, it must not use req or resp.
+// A response body that is a stream is the only exception. Several goroutines may call DoContext at once, each with its
 // own request.
 type Doer interface {
 	// DoContext sends req and reads the response into resp.
@@ -77,8 +77,8 @@ type Client struct {
 	DialDualStack bool
 
 	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL] for
-	// the schemes of proxies. target contains only a scheme and a host with a port. The scheme is "http" or "https". The
-	// usual value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
+	// the schemes of proxies. The argument target contains only a scheme and a host with a port. The scheme is "http" or
+	// "https". The usual value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
 	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
 	// connection that was opened for another call. The argument ctx has the context values of the call that needs the
@@ -172,7 +172,7 @@ type Client struct {
 	StreamResponseBody bool
 
 	// OnInterim is called with each interim response (1xx) except 101. An example of an interim response is 103 (Early
-	// Hints). resp is valid until the function returns. If OnInterim is nil, interim responses are ignored.
+	// Hints). The argument resp is valid until the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
 	// MaxIdemponentCallAttempts is the maximum number of times that a call sends its request. The number includes the

@@ -106,8 +106,8 @@ func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (st
 	return getURL(&sameHost{HostClient: c}, dst, url, deadline)
 }
 
-// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. postArgs may be
-// nil. Redirects and dst are handled as in [HostClient.Get].
+// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. The argument
+// postArgs may be nil. Redirects and dst are handled as in [HostClient.Get].
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(&sameHost{HostClient: c}, dst, url, postArgs)
 }
@@ -138,8 +138,8 @@ func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (status
 	return getURL((*singleCalls)(c), dst, url, deadline)
 }
 
-// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. postArgs may be
-// nil. Redirects and dst are handled as in [Client.Get].
+// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. The argument
+// postArgs may be nil. Redirects and dst are handled as in [Client.Get].
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL((*singleCalls)(c), dst, url, postArgs)
 }

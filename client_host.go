@@ -85,8 +85,8 @@ type HostClient struct {
 	DialDualStack bool
 
 	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL] for
-	// the schemes of proxies. target contains only a scheme and a host with a port. The scheme is "http" or "https". The
-	// usual value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
+	// the schemes of proxies. The argument target contains only a scheme and a host with a port. The scheme is "http" or
+	// "https". The usual value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
 	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
 	// connection that was opened for another call. The argument ctx has the context values of the call that needs the
@@ -177,7 +177,7 @@ type HostClient struct {
 	StreamResponseBody bool
 
 	// OnInterim is called with each interim response (1xx) except 101. An example of an interim response is 103 (Early
-	// Hints). resp is valid until the function returns. If OnInterim is nil, interim responses are ignored.
+	// Hints). The argument resp is valid until the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
 	// MaxIdemponentCallAttempts is the maximum number of times that a call sends its request. The number includes the
@@ -278,9 +278,9 @@ func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but cancels the call when ctx is done. ctx can cancel every phase of the call, from
-// waiting for a connection to reading a streamed body. If a deadline has passed, the error is ErrTimeout. After any
-// other cancellation, the error wraps ctx.Err().
+// DoContext does the same as Do, but cancels the call when ctx is done. The argument ctx can cancel every phase of the
+// call, from waiting for a connection to reading a streamed body. If a deadline has passed, the error is ErrTimeout.
+// After any other cancellation, the error wraps ctx.Err().
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }

@@ -154,8 +154,8 @@ func (lb *LBClient) AddClient(c BalancingClient) int {
 	return len(more)
 }
 
-// RemoveClients removes the clients for which rc returns true, and returns the number of clients left. Calls in
-// flight on removed clients continue. rc must not call lb.AddClient or lb.RemoveClients.
+// RemoveClients removes the clients for which rc returns true, and returns the number of clients left. Calls in flight
+// on removed clients continue. The function rc must not call lb.AddClient or lb.RemoveClients.
 func (lb *LBClient) RemoveClients(rc func(BalancingClient) bool) int {
 	lb.all()
 	lb.change.Lock()

@@ -15,13 +15,14 @@ import (
 // Deprecated: use RetryIfErrFunc, which gets the error.
 type RetryIfFunc func(request *Request) bool
 
-// RetryIfErrFunc decides whether a failed request is sent again. attempts is the number of attempts so far, and err is
-// the error of the last attempt. If resetTimeout is true, the request's timeout starts again before the next attempt.
-// [SafeToRetry] reports whether a request can safely be repeated. request.Context() returns the context of the call.
+// RetryIfErrFunc decides whether a failed request is sent again. The argument attempts is the number of attempts so far,
+// and err is the error of the last attempt. If resetTimeout is true, the request's timeout starts again before the next
+// attempt. [SafeToRetry] reports whether a request can safely be repeated. request.Context() returns the context of the
+// call.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
-// RetryIfErrUpstreamFunc decides whether a failed request is sent again. upstream is the address of the server, or ""
-// if there was no connection. See [RetryIfErrFunc] for the other parameters.
+// RetryIfErrUpstreamFunc decides whether a failed request is sent again. The argument upstream is the address of the
+// server, or "" if there was no connection. See [RetryIfErrFunc] for the other parameters.
 //
 // Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream contain the server's address.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)

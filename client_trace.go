@@ -46,14 +46,14 @@ type ClientTrace struct {
 	// write as the headers.
 	WroteHeaders func()
 
-	// WroteRequest is called when the whole request has been written, or when a write has failed. err is nil if the
-	// request was written.
+	// WroteRequest is called when the whole request has been written, or when a write has failed. The argument err is
+	// nil if the request was written.
 	WroteRequest func(err error)
 
 	// GotFirstByte is called when the first byte of the response has been read.
 	GotFirstByte func()
 
-	// GotInterim is called with each interim response except 101. resp is valid until the function returns.
+	// GotInterim is called with each interim response except 101. The argument resp is valid until the function returns.
 	GotInterim func(resp *Response)
 
 	// CallFailed is called when the last attempt of a call has failed, and when reading a streamed response body
@@ -65,8 +65,8 @@ type ClientTrace struct {
 type clientTraceKey struct{}
 
 // WithClientTrace returns a copy of ctx that carries trace. If you pass the returned context to Client.DoContext or
-// HostClient.DoContext, the call invokes the functions in trace. trace replaces any trace that ctx already has. If
-// trace is nil, calls with the returned context are not traced.
+// HostClient.DoContext, the call invokes the functions in trace. The argument trace replaces any trace that ctx
+// already has. If trace is nil, calls with the returned context are not traced.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
 	return context.WithValue(ctx, clientTraceKey{}, trace)
 }

@@ -133,7 +133,7 @@ func writeEncoded(w io.Writer, p []byte, c coding.Coding, level int) (int, error
 // continues after its end is an error. An error of w is returned unchanged.
 
 // AppendGunzipBytes decompresses the gzip data src, appends the decompressed data to dst and returns the extended
-// slice. src may consist of several gzip members in a row (RFC 1952 §2.2).
+// slice. The argument src may consist of several gzip members in a row (RFC 1952 §2.2).
 //
 // If the decompressed data has more than 32 MiB, the error is ErrDecompressedTooLarge. If the decompressed data has
 // more than 1 MiB and is more than 100 times as large as src, the error is ErrDecompressionRatio. After an error,
@@ -156,8 +156,8 @@ func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 }
 
 // AppendUnzstdBytes decompresses the zstd data src, appends the decompressed data to dst and returns the extended
-// slice. src may consist of several zstd frames in a row. AppendUnzstdBytes refuses a frame that needs a window of more
-// than 8 MiB (RFC 9659). See [AppendGunzipBytes] for limits and errors.
+// slice. The argument src may consist of several zstd frames in a row. AppendUnzstdBytes refuses a frame that needs a
+// window of more than 8 MiB (RFC 9659). See [AppendGunzipBytes] for limits and errors.
 func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Zstd), coding.Limits{})
 }

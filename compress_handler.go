@@ -40,9 +40,9 @@ func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	})
 }
 
-// CompressHandlerBrotliLevel returns a handler that calls h and compresses the response, preferably with br.
-// brotliLevel is the level for br. otherLevel is the level for gzip, deflate and zstd, given as a gzip level. See
-// [CompressHandlerLevel].
+// CompressHandlerBrotliLevel returns a handler that calls h and compresses the response, preferably with br. The
+// argument brotliLevel is the level for br. The argument otherLevel is the level for gzip, deflate and zstd, given as a
+// gzip level. See [CompressHandlerLevel].
 func CompressHandlerBrotliLevel(h RequestHandler, brotliLevel, otherLevel int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Brotli, coding.Gzip, coding.Zstd, coding.Deflate},

@@ -140,8 +140,8 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 }
 
 // InitContext makes parent the parent context of ctx. InitContext is meant for programs that serve requests without a
-// Server. ctx has the deadline of parent. When parent is done, ctx is done too. ctx.Value first looks for a user value
-// of ctx, and then calls parent.Value.
+// Server. Afterwards, ctx has the deadline of parent. When parent is done, ctx is done too. ctx.Value first looks for a user
+// value of ctx, and then calls parent.Value.
 func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l := &ctx.life
 	l.mu.Lock()

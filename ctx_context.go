@@ -67,8 +67,8 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 //   - context.DeadlineExceeded: the request timed out.
 //   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext is done.
 //
-// A shutdown of the server does not cause a call of f. If the client has already gone away, or a deadline has already
-// passed, the server calls f immediately. f must not use ctx.
+// A shutdown of the server does not cause a call of f. If the client has already gone away, or a deadline has already passed, the
+// server calls f immediately. The function f must not use ctx.
 //
 // You may call OnDisconnect several times, for example in several middleware. The server calls each registered function
 // at most once. stop unregisters f and returns true. If f was already called, or if stop was called before, stop

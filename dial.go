@@ -92,8 +92,8 @@ func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (ne
 	return contextDial(d.dial).within(context.Background(), timeout, "tcp", addr)
 }
 
-// DialContext connects to addr within Timeout, and gives up when ctx is done. network is "tcp", "tcp4", "tcp6"
-// or "unix". The method can be used as HostClient.DialContext and http.Transport.DialContext.
+// DialContext connects to addr within Timeout, and gives up when ctx is done. The argument network is "tcp", "tcp4",
+// "tcp6" or "unix". The method can be used as HostClient.DialContext and http.Transport.DialContext.
 func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return contextDial(d.dial).limited(ctx, d.Timeout, DefaultDialTimeout, network, addr)
 }

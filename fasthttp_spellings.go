@@ -185,8 +185,8 @@ func (h *RequestHeader) VisitAllCookie(f func(key, value []byte)) {
 	}
 }
 
-// VisitAllCookie calls f for each cookie that the response sets. f gets the cookie's name and the whole value of its
-// Set-Cookie header. New code should loop over [ResponseHeader.Cookies] instead.
+// VisitAllCookie calls f for each cookie that the response sets. The function f gets the cookie's name and the whole
+// value of its Set-Cookie header. New code should loop over [ResponseHeader.Cookies] instead.
 func (h *ResponseHeader) VisitAllCookie(f func(key, value []byte)) {
 	for name, value := range h.Cookies() {
 		f(name, value)

@@ -321,9 +321,9 @@ func failedCondition(ctx *RequestCtx, v *files.Validator) int {
 }
 
 // ParseByteRange parses the value of a Range header with a single range, such as "bytes=0-99", "bytes=100-" or
-// "bytes=-100" (RFC 9110 §14.1.2). contentLength is the size of the content in bytes. ParseByteRange returns the
-// positions of the first and the last requested byte within the content. If the range contains no byte of the content,
-// ParseByteRange returns an error.
+// "bytes=-100" (RFC 9110 §14.1.2). The argument contentLength is the size of the content in bytes. ParseByteRange
+// returns the positions of the first and the last requested byte within the content. If the range contains no byte of
+// the content, ParseByteRange returns an error.
 func ParseByteRange(byteRange []byte, contentLength int) (startPos, endPos int, err error) {
 	return files.ParseByteRange(byteRange, contentLength)
 }

@@ -126,7 +126,7 @@ type HTTP2Config struct {
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits.
 	PermitProhibitedCipherSuites bool
 
-	// CountError is called for each HTTP/2 error, for metrics. errType consists of lowercase letters, digits and
-	// underscores. CountError must be safe for concurrent calls. CountError may be nil.
+	// CountError is called for each HTTP/2 error, for metrics. The argument errType consists of lowercase letters, digits
+	// and underscores. CountError must be safe for concurrent calls. CountError may be nil.
 	CountError func(errType string)
 }

@@ -37,10 +37,10 @@ type ProxyDialer struct {
 	// (RFC 7617). SOCKS proxies receive the name and password according to RFC 1929.
 	URL *url.URL
 
-	// Proxy chooses the proxy if URL is nil. The function returns nil for a direct connection. target contains only a
-	// scheme, which comes from the Scheme field, and a host with a port. ctx is the dial's context. If Proxy is nil, the
-	// dialer uses the environment variables. The process reads the environment variables only once, when a dial needs them
-	// for the first time.
+	// Proxy chooses the proxy if URL is nil. The function returns nil for a direct connection. The argument target
+	// contains only a scheme, which comes from the Scheme field, and a host with a port. The argument ctx is the dial's
+	// context. If Proxy is nil, the dialer uses the environment variables. The process reads the environment variables
+	// only once, when a dial needs them for the first time.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Scheme is the scheme of the target that Proxy gets, such as "https". The default is "http".
@@ -62,15 +62,15 @@ type ProxyDialer struct {
 	// only Timeout limits the handshake.
 	TLSHandshakeTimeout time.Duration
 
-	// ConnectHeader is called with the header of each CONNECT request before the request is sent, and may add
-	// headers. target is the host:port that the proxy is asked to connect to. h is valid until the function returns.
-	// If the function returns an error, the dial fails with that error. If ConnectHeader is nil, no headers are
+	// ConnectHeader is called with the header of each CONNECT request before the request is sent, and may add headers. The
+	// argument target is the host:port that the proxy is asked to connect to. The argument h is valid until the function
+	// returns. If the function returns an error, the dial fails with that error. If ConnectHeader is nil, no headers are
 	// added.
 	ConnectHeader func(ctx context.Context, target string, h *RequestHeader) error
 
-	// OnConnectResponse is called with the response to each CONNECT request, including refusals. resp is valid until
-	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse may be
-	// nil.
+	// OnConnectResponse is called with the response to each CONNECT request, including refusals. The argument resp is
+	// valid until the function returns. If the function returns an error, the dial fails with that error.
+	// OnConnectResponse may be nil.
 	OnConnectResponse func(ctx context.Context, target string, resp *ResponseHeader) error
 
 	// Timeout limits a whole dial, including the handshakes with the proxy. Zero means 10 seconds. With a negative

@@ -321,8 +321,8 @@ func (req *Request) SetBodyStream(r io.Reader, size int) {
 	req.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs on the goroutine
-// that writes the request.
+// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. The function sw runs on the
+// goroutine that writes the request.
 func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 	req.setStreamWriter(sw)
 	req.Header.SetContentLength(-1)

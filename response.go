@@ -88,8 +88,8 @@ func (resp *Response) SetBodyStream(r io.Reader, size int) {
 	resp.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs after the handler
-// has returned, when the response is written. If sw flushes its writer, the data is sent immediately.
+// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. The function sw runs after
+// the handler has returned, when the response is written. If sw flushes its writer, the data is sent immediately.
 func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.setStreamWriter(sw)
 	resp.Header.SetContentLength(-1)

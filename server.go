@@ -110,9 +110,9 @@ type Server struct {
 	ConnState func(c net.Conn, state ConnState)
 
 	// OnListen is called when the server is about to accept connections. Serve and all other methods that serve a listener
-	// call OnListen. ln is the same listener that BaseContext gets. For example, OnListen can find out which port the
-	// system has chosen for the address ":0". If clients connect before OnListen returns, their connections wait in the
-	// listener's queue. OnListen must not wait for Shutdown or Close.
+	// call OnListen. The argument ln is the same listener that BaseContext gets. For example, OnListen can find out which
+	// port the system has chosen for the address ":0". If clients connect before OnListen returns, their connections wait
+	// in the listener's queue. OnListen must not wait for Shutdown or Close.
 	OnListen func(ln net.Listener)
 
 	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the module

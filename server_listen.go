@@ -27,8 +27,8 @@ func (s *Server) ListenAndServe(addr string) error {
 	return s.Serve(ln)
 }
 
-// ListenAndServeUNIX listens on a unix socket at the path addr and serves HTTP. mode sets the permissions of the
-// socket. If addr is the path of a socket on which no process listens, ListenAndServeUNIX replaces the socket.
+// ListenAndServeUNIX listens on a unix socket at the path addr and serves HTTP. The argument mode sets the permissions of the socket. If
+// addr is the path of a socket on which no process listens, ListenAndServeUNIX replaces the socket.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := removeStaleSocket(addr); err != nil {
 		return err

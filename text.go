@@ -143,5 +143,5 @@ func htmlReference(c byte) string {
 func AppendQuotedArg(dst, src []byte) []byte { return target.AppendEscapeArgument(dst, src) }
 
 // AppendUnquotedArg decodes src, a key or value of a query, and appends the result to dst. AppendUnquotedArg replaces
-// '+' with a space and decodes percent escapes. Malformed escapes stay unchanged. dst may be src[:0].
+// '+' with a space and decodes percent escapes. Malformed escapes stay unchanged. The argument dst may be src[:0].
 func AppendUnquotedArg(dst, src []byte) []byte { return target.AppendUnescapeArgument(dst, src) }

@@ -108,8 +108,8 @@ func (u *URI) setQuery(query []byte, has bool) {
 	u.emptyQuery = has && len(query) == 0
 }
 
-// Update resolves newURI against u and sets u to the result (RFC 3986 §5.2). newURI is a URI or a relative reference.
-// If newURI is empty, u stays unchanged.
+// Update resolves newURI against u and sets u to the result (RFC 3986 §5.2). The argument newURI is a URI or a relative
+// reference. If newURI is empty, u stays unchanged.
 //
 // If newURI is invalid, u becomes empty. A program that checks the target of a redirect then sees a URI without a host
 // instead of the old URI. Use Resolve to get an error.
@@ -122,8 +122,9 @@ func (u *URI) UpdateBytes(newURI []byte) {
 	}
 }
 
-// Resolve resolves ref against u and sets u to the result (RFC 3986 §5.2). ref is a URI or a relative reference. If ref
-// is empty, u stays unchanged. If ref is invalid, Resolve returns the same error as Parse, and u stays unchanged.
+// Resolve resolves ref against u and sets u to the result (RFC 3986 §5.2). The argument ref is a URI or a relative
+// reference. If ref is empty, u stays unchanged. If ref is invalid, Resolve returns the same error as Parse, and u
+// stays unchanged.
 func (u *URI) Resolve(ref string) error { return u.update(UnsafeBytes(ref)) }
 
 func (u *URI) update(newURI []byte) error {

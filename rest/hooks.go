@@ -7,8 +7,8 @@ import (
 )
 
 // WithRequestHook makes the client call f at the start of every call of Do and Open. The ctx argument is the context
-// of the call, including the timeout. f may change the request. If f returns an error, nothing is sent, and Do or
-// Open returns this error.
+// of the call, including the timeout. The function f may change the request. If f returns an error, nothing is sent,
+// and Do or Open returns this error.
 //
 // To change the context of the call, for example to add a trace span, derive a context from ctx and pass it to
 // [Request.SetContext]. After the call, the client restores the request's original context.
@@ -27,7 +27,7 @@ func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 
 // WithResponseHook makes the client call f when the header of the final response has arrived, or when the call has
 // failed. r.Context returns the context of the call, including any change by a request hook. If the call failed, resp
-// can be nil. f must not read resp.Body.
+// can be nil. The function f must not read resp.Body.
 func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	return option(func(c *Client) error {
 		if f == nil {

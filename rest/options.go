@@ -20,9 +20,9 @@ type option func(*Client) error
 
 func (f option) apply(c *Client) error { return f(c) }
 
-// WithClient makes the client send requests through g. g must not follow redirects itself, so its MaxRedirects must be
-// 0. If g.DetailedErrors is set, the client also retries a POST when no part of the request was written. By default, a
-// gallop.Client rejects response headers over 4 KiB and dials only IPv4. To accept larger headers, set
+// WithClient makes the client send requests through g. The argument g must not follow redirects itself, so its MaxRedirects
+// must be 0. If g.DetailedErrors is set, the client also retries a POST when no part of the request was written. By default,
+// a gallop.Client rejects response headers over 4 KiB and dials only IPv4. To accept larger headers, set
 // MaxResponseHeaderBytes. To dial IPv6 as well, set DialDualStack.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
@@ -34,9 +34,9 @@ func WithClient(g *gallop.Client) Option {
 	})
 }
 
-// WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If rt caches responses, it
-// should add the header X-From-Cache to cached responses. The client ignores the rate limits in responses with X-From-Cache,
-// because these rate limits are outdated.
+// WithTransport makes the client use rt instead of a gallop.Client. The argument rt must not follow redirects. If rt caches
+// responses, it should add the header X-From-Cache to cached responses. The client ignores the rate limits in responses with
+// X-From-Cache, because these rate limits are outdated.
 func WithTransport(rt http.RoundTripper) Option {
 	return option(func(c *Client) error {
 		if rt == nil {

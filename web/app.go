@@ -165,8 +165,8 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.
 // Listen listens on a TCP address, for example ":8080", and serves requests with Config.Server until Shutdown or Close is called.
 func (a *App) Listen(addr string) error { return a.server().ListenAndServe(addr) }
 
-// ListenTLS listens on a TCP address and serves HTTPS: see [App.Listen]. certFile and keyFile name PEM files with the certificate
-// and its private key.
+// ListenTLS listens on a TCP address and serves HTTPS: see [App.Listen]. The arguments certFile and keyFile name PEM files with the
+// certificate and its private key.
 func (a *App) ListenTLS(addr, certFile, keyFile string) error {
 	return a.server().ListenAndServeTLS(addr, certFile, keyFile)
 }

@@ -13,9 +13,9 @@ import (
 
 // Validator checks the structs that Binder has filled. Set a Validator as Config.Validator.
 type Validator interface {
-	// Validate checks v, the pointer that was passed to a Binder method. ctx is the [*Ctx] of the request. If Validate returns an
-	// *Error, Binder returns that error unchanged. If Validate returns an error of another type, Binder wraps the error in an
-	// *Error with status 422. The text of Validate's error becomes the Message, which clients can read. Validate may be called
+	// Validate checks v, the pointer that was passed to a Binder method. The argument ctx is the [*Ctx] of the request. If Validate
+	// returns an *Error, Binder returns that error unchanged. If Validate returns an error of another type, Binder wraps the error in
+	// an *Error with status 422. The text of Validate's error becomes the Message, which clients can read. Validate may be called
 	// concurrently.
 	Validate(ctx context.Context, v any) error
 }

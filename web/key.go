@@ -29,8 +29,8 @@ func (k Key[T]) Set(c *Ctx, value T) *Ctx {
 	return c.SetLocal(k.id, value)
 }
 
-// Get returns the value that Set stored. ok is false if no value was stored. Pass the Ctx or a context derived from the Ctx. In
-// a net/http handler, pass the context of the *http.Request.
+// Get returns the value that Set stored. The result ok is false if no value was stored. Pass the Ctx or a context derived from
+// the Ctx. In a net/http handler, pass the context of the *http.Request.
 func (k Key[T]) Get(ctx context.Context) (value T, ok bool) {
 	if k.id == nil {
 		return value, false

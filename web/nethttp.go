@@ -27,14 +27,14 @@ func FromGallop(h gallop.RequestHandler) Handler {
 type ctxKey struct{}
 
 // CtxOf returns the Ctx of a request that an App has passed to an http.Handler or to net/http middleware. The Ctx is valid until
-// that handler or middleware returns. ok is false if r does not come from an App.
+// that handler or middleware returns. The result ok is false if r does not come from an App.
 func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 	c, ok = r.Context().Value(ctxKey{}).(*Ctx)
 	return c, ok
 }
 
-// FromHTTP returns a Handler that calls h and then returns nil. h can do everything that net/http allows, including streaming,
-// flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
+// FromHTTP returns a Handler that calls h and then returns nil. The handler h can do everything that net/http allows, including
+// streaming, flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
 //
 //   - Response headers that were set on the Ctx before h runs stay set.
 //   - The URL has the path that the router compares with patterns, without dot segments and repeated slashes. RequestURI is the

@@ -14,9 +14,9 @@ import (
 
 // Views renders pages for Ctx.Render and Ctx.RenderPage. [Templates] implements Views.
 type Views interface {
-	// Render writes the HTML of a page to w, and escapes the data of the page. ctx is the [*Ctx] of the request. Render can take
-	// values such as the user, the language or a nonce from ctx. w is a buffer, so nothing is sent if Render fails. Render may be
-	// called concurrently.
+	// Render writes the HTML of a page to w, and escapes the data of the page. The argument ctx is the [*Ctx] of the request. Render
+	// can take values such as the user, the language or a nonce from ctx. The argument w is a buffer, so nothing is sent if Render
+	// fails. Render may be called concurrently.
 	Render(ctx context.Context, w io.Writer, page Page) error
 }
 

@@ -29,7 +29,7 @@ import (
 //     change.
 //   - If a Store cannot tell whether a key exists, it returns an error. A Store never reports a failure as a missing key.
 type Store interface {
-	// Get returns the value of a key. found is false if the key is missing.
+	// Get returns the value of a key. The result found is false if the key is missing.
 	Get(ctx context.Context, key string) (value []byte, found bool, err error)
 
 	// Set stores a value under a key and replaces any value that the key has. If the value is too large for an empty Store, the error
@@ -80,8 +80,8 @@ type Counter interface {
 type Toucher interface {
 	Store
 
-	// Touch sets a new ttl for a key and keeps the value. The ttl means the same as in [Store.Set]. found is false if the key is
-	// missing.
+	// Touch sets a new ttl for a key and keeps the value. The ttl means the same as in [Store.Set]. The result found is false if the key
+	// is missing.
 	Touch(ctx context.Context, key string, ttl time.Duration) (found bool, err error)
 }
 
