@@ -20,8 +20,8 @@ import (
 //
 // Requests go to Addr, even if the request's URI has another host. The Host header contains the URI's host.
 //
-// If a function in a field of the HostClient panics or calls runtime.Goexit, the client closes the connection, and the
-// call panics too. The client can run Dial and some other functions on a separate goroutine. If one of these functions
+// If a function that you have set in a field panics or calls runtime.Goexit, the client closes the connection. The call
+// then panics too. The client can run Dial and some other functions on a separate goroutine. If one of these functions
 // blocks, the call still returns when its context is done. If a function panics on a separate goroutine, the call
 // panics too, unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body stream
 // panics, calls return an *ErrBodyStreamWritePanic.

@@ -104,8 +104,8 @@ func (d *TCPDialer) FlushDNSCache() { d.dialer.Flush() }
 // Resolver looks up the addresses of names. *net.Resolver implements Resolver.
 type Resolver interface {
 	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials to the
-	// same name share one call. The argument ctx is cancelled when no dial waits for the result any more, and carries the
-	// context values of the first dial.
+	// same name share one call. The argument ctx has the context values of the first dial. When no dial waits for the
+	// result any more, ctx is cancelled.
 	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
 }
 

@@ -28,13 +28,13 @@ const (
 // HTTP1 reports whether p includes HTTP/1. HTTP/1 means HTTP/1.1 and HTTP/1.0, with and without TLS.
 func (p Protocols) HTTP1() bool { return p.bits&protoHTTP1 != 0 }
 
-// SetHTTP1 adds HTTP/1 to p if ok is true, and removes HTTP/1 from p if ok is false.
+// SetHTTP1 adds HTTP/1 to p if ok is true. If ok is false, SetHTTP1 removes HTTP/1 from p.
 func (p *Protocols) SetHTTP1(ok bool) { p.set(protoHTTP1, ok) }
 
 // HTTP2 reports whether p includes HTTP/2 over TLS.
 func (p Protocols) HTTP2() bool { return p.bits&protoHTTP2 != 0 }
 
-// SetHTTP2 adds HTTP/2 over TLS to p if ok is true, and removes HTTP/2 over TLS from p if ok is false.
+// SetHTTP2 adds HTTP/2 over TLS to p if ok is true. If ok is false, SetHTTP2 removes HTTP/2 over TLS from p.
 func (p *Protocols) SetHTTP2(ok bool) { p.set(protoHTTP2, ok) }
 
 // UnencryptedHTTP2 reports whether p includes HTTP/2 without TLS (RFC 9113 §3.3).

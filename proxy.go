@@ -307,8 +307,8 @@ type ProxyRules struct {
 	broken error // a proxy is no URL
 }
 
-// ProxyRulesFromEnvironment returns the rules in the environment variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If one
-// of these variables is not set, the variable with the same name in lower case is used, such as http_proxy.
+// ProxyRulesFromEnvironment returns the rules in the environment variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If a
+// variable such as HTTP_PROXY is not set, the variable with the same name in lower case is used.
 //
 // In a CGI program, HTTP_PROXY is not trusted, because a client can set the variable with a Proxy header. In a CGI
 // program, a dial that needs HTTP_PROXY fails.

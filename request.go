@@ -313,8 +313,8 @@ func (req *Request) PostArgs() *Args {
 	return &req.postArgs
 }
 
-// SetBodyStream sets the body to the data in r. If the argument size is 0 or more, it is sent as Content-Length, and r
-// must yield exactly this number of bytes. If the argument size is negative, the body is sent in chunks. If r
+// SetBodyStream sets the body to the data in r. If the argument size is 0 or more, r must yield exactly this number of
+// bytes, and the size is sent as Content-Length. If the argument size is negative, the body is sent in chunks. If r
 // implements io.Closer, r is closed exactly once, when the stream is no longer needed.
 func (req *Request) SetBodyStream(r io.Reader, size int) {
 	req.setStream(r, size)

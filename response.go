@@ -80,8 +80,8 @@ func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClos
 // SetConnectionClose makes this response the last one on its connection.
 func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
 
-// SetBodyStream sets the body to the data in r. If the argument size is 0 or more, it is sent as Content-Length, and r
-// must yield exactly this number of bytes. If the argument size is negative, the body is sent in chunks. If r
+// SetBodyStream sets the body to the data in r. If the argument size is 0 or more, r must yield exactly this number of
+// bytes, and the size is sent as Content-Length. If the argument size is negative, the body is sent in chunks. If r
 // implements io.Closer, r is closed exactly once, when the stream is no longer needed.
 func (resp *Response) SetBodyStream(r io.Reader, size int) {
 	resp.setStream(r, size)

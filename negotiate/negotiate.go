@@ -30,8 +30,8 @@ type Header interface{ ~string | ~[]byte }
 //
 // An offer gets the quality of the most specific range that matches it. A range with parameters matches only offers
 // that have all its parameters, with equal values and in any order. If two offers have equal quality, the offer with
-// the more specific range wins. If both ranges are equally specific, the order of the ranges in the header decides, and
-// then the order of the offers. An empty header accepts every offer equally, so the first offer wins.
+// the more specific range wins. If both ranges are equally specific, the order of the ranges in the header decides.
+// After that, the order of the offers decides. An empty header accepts every offer equally, so the first offer wins.
 func MediaType[H Header](header H, offers ...string) string {
 	return choose(MediaTypes, view(header), offers)
 }

@@ -53,8 +53,8 @@ import (
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //
 // As in net/http, h owns the request and the ResponseWriter and may keep both. Gallop never changes the request,
-// including its header, its URL and its strings. After h has returned, reads of the request body fail, writes to the
-// ResponseWriter are dropped, and the request's context is canceled.
+// including its header, its URL and its strings. When h returns, the request's context is canceled. Later reads of the
+// request body fail, and later writes to the ResponseWriter are dropped.
 //
 // h can read the request body while it writes the response, without calling EnableFullDuplex. If
 // Server.StreamRequestBody is set, the server reads the body from the connection while h runs. If StreamRequestBody

@@ -38,7 +38,8 @@ func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	})
 }
 
-// Target returns the method and the path exactly as they were set, so parameters in the path do not have their values.
+// Target returns the method and the path exactly as they were set. The path therefore contains the names of its
+// parameters instead of their values.
 func (r *Request) Target() (method, path string) { return r.method, r.path }
 
 // Header returns the first value of a header that was set on the request, or "" if the header is not set.

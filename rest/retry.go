@@ -27,8 +27,8 @@ type Retry struct {
 	MaxWait time.Duration
 
 	// The If function decides whether to send a request again after a failed attempt. A nil function means the default
-	// rule: see [Retry]. The client does not call the function if the body cannot be sent again, the context is done,
-	// or Max is reached. If the function returns true although ReplaySafe is false, the server may process the request
+	// rule: see [Retry]. The client calls the function only if the body can be sent again, the context is not done, and
+	// Max is not reached. If the function returns true although ReplaySafe is false, the server may process the request
 	// twice.
 	If func(a Attempt) bool
 

@@ -92,7 +92,8 @@ type App struct {
 }
 
 // New returns an App without routes. New panics if Config.Server already has a Handler, for example because another App uses the
-// Server. New also panics if Config.Codecs has a nil codec, a codec without a media type, or two codecs with the same media type.
+// Server. New also panics if Config.Codecs has a nil codec or a codec without a media type. Two codecs with the same media type
+// cause a panic, too.
 func New(config Config) *App {
 	a := &App{config: config}
 	if a.config.ErrorHandler == nil {

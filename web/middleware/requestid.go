@@ -9,9 +9,9 @@ import (
 // RequestID gives each request an ID. Later handlers can read the ID with [web.Ctx.RequestID]. RequestID also sends the ID
 // in a response header, and Logger logs the ID.
 //
-// The zero value accepts an ID from the client if it consists of 1 to 128 letters, digits and characters from "-_.=+/:@".
-// A request without such an ID gets a new ID. An accepted ID is safe to log and to pass on to other servers. Two requests
-// can have the same ID, because a client can send an ID twice.
+// The zero value accepts an ID from the client if the ID has 1 to 128 characters. The ID may contain letters, digits and
+// the characters "-_.=+/:@". A request without such an ID gets a new ID. An accepted ID is safe to log and to pass on to
+// other servers. Two requests can have the same ID, because a client can send an ID twice.
 type RequestID struct {
 	// Header is the name of the header that carries the ID in requests and responses. The default is X-Request-Id.
 	Header string
