@@ -35,6 +35,7 @@ func TestServerCutAnywhere(t *testing.T) {
 		for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
 			t.Run(name, func(t *testing.T) {
 				s := servertest.NewEchoServer(stream)
+				defer on.Hold(&s.Server)()
 				var cuts []cut
 				for _, c := range wiretest.ServerCases(t, wiretest.IsSmall) {
 					want, err := wiretest.ConverseTranscript(on.Serve(&s.Server), c.Methods, c.Raw)
@@ -71,6 +72,7 @@ func TestServerPipelined(t *testing.T) {
 	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		s := servertest.NewEchoServer(false)
+		defer on.Hold(&s.Server)()
 		cases := wiretest.ServerCases(t, func(c *wiretest.Case) bool {
 			x := &c.Expect
 			return wiretest.IsSmall(c) && x.Kind == "accept" && x.Closes != nil && !*x.Closes && !c.HalfClose &&
