@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
@@ -274,6 +275,7 @@ func TestHugeHeads(t *testing.T) {
 			fmt.Fprintf(ctx, "%d %d", len(ctx.RequestURI()), len(ctx.Request.Header.Peek("X-Long")))
 		}}
 		c := wiretest.Start(t, on.Serve(s))
+		c.Patience = time.Minute // the race detector takes seconds for these heads
 		for range 2 {
 			c.Send("GET /"+strings.Repeat("a", 3<<20)+" HTTP/1.1\r\nHost: a\r\nX-Long: ", strings.Repeat("b", 2<<20)+"\r\n\r\n").Want(200)
 			c.WantBody(fmt.Sprint(3<<20+1, " ", 2<<20))
