@@ -38,12 +38,9 @@ func forPrograms(name string) bool {
 }
 
 func TestFieldsWithoutEffectAreDeprecated(t *testing.T) {
-	names := rootFiles(t)
-	imports := compiledImports(t)
 	used, declared := map[string]bool{}, map[string]bool{}
-	for _, platform := range platforms {
-		fset, files := parseFor(t, names, platform.goos, platform.race)
-		noteFieldUses(fset, files, imports, used, declared)
+	for _, on := range platforms {
+		noteFieldUses(checkRoot(t, on), used, declared)
 	}
 	unused := slices.DeleteFunc(unusedFields(used, declared), forPrograms)
 	if !slices.Equal(unused, withoutEffect) {
@@ -59,10 +56,8 @@ func TestFieldsWithoutEffectAreDeprecated(t *testing.T) {
 
 // noteFieldUses adds the exported fields of the exported structs to declared, and those that an identifier names to
 // used. Errors are ignored, because TestRooms reports them.
-func noteFieldUses(fset *token.FileSet, files []*ast.File, imports types.Importer, used, declared map[string]bool) {
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Importer: imports, Error: func(error) {}}
-	pkg, _ := config.Check(module, fset, files, info)
+func noteFieldUses(c *checkedPackage, used, declared map[string]bool) {
+	pkg := c.pkg
 	nameOf := map[types.Object]string{}
 	for _, name := range pkg.Scope().Names() {
 		structure, ok := pkg.Scope().Lookup(name).Type().Underlying().(*types.Struct)
@@ -76,7 +71,7 @@ func noteFieldUses(fset *token.FileSet, files []*ast.File, imports types.Importe
 			}
 		}
 	}
-	for _, object := range info.Uses {
+	for _, object := range c.info.Uses {
 		if name, ok := nameOf[object]; ok {
 			used[name] = true
 		}
@@ -111,7 +106,7 @@ func f(e Error, h HostClient) any { _ = e.Read; _, _ = h.Name, h.MaxConns; retur
 		t.Fatal(err)
 	}
 	used, declared := map[string]bool{}, map[string]bool{}
-	noteFieldUses(fset, []*ast.File{file}, nil, used, declared)
+	noteFieldUses(typeCheck(fset, []*ast.File{file}, nil), used, declared)
 	want := []string{"Client.Logger", "Client.Own", "Error.Stack", "HostClient.Logger", "HostClient.Trace"}
 	if got := unusedFields(used, declared); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -337,11 +337,9 @@ func TestEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _ := parseHouse(string(doc))
-	fset, files := parseFor(t, rootFiles(t), "linux", false)
-	config := types.Config{Importer: compiledImports(t), Error: func(error) {}}
-	pkg, _ := config.Check(module, fset, files, nil)
-	found := findEscapes(pkg, func(o types.Object) string {
-		if room, known := h.room[filepath.Base(fset.Position(o.Pos()).Filename)]; known {
+	c := checkRoot(t, platform{"linux", false})
+	found := findEscapes(c.pkg, func(o types.Object) string {
+		if room, known := h.room[filepath.Base(c.fset.Position(o.Pos()).Filename)]; known {
 			return h.rooms[room]
 		}
 		return ""

@@ -1,20 +1,14 @@
 package gallop_test
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/build"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -111,16 +105,11 @@ type roomUse struct {
 
 func (u roomUse) String() string { return u.file + " uses " + u.name }
 
-// check type-checks the files of a package and returns the uses that the house does not allow, in order and
-// each once. It returns the type errors, too: what depends on a wrong expression is not checked.
-func (h house) check(fset *token.FileSet, files []*ast.File, imports types.Importer) (broken []roomUse, wrong []error) {
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
-	config := types.Config{Importer: imports, Error: func(err error) { wrong = append(wrong, err) }}
-	pkg, _ := config.Check(module, fset, files, info)
-
-	fileOf := func(pos token.Pos) string { return filepath.Base(fset.Position(pos).Filename) }
+// check returns the uses in a package that the house does not allow, in order and each once.
+func (h house) check(c *checkedPackage) (broken []roomUse) {
+	fileOf := func(pos token.Pos) string { return filepath.Base(c.fset.Position(pos).Filename) }
 	note := func(at token.Pos, used types.Object) {
-		if used.Pkg() != pkg || !isShared(used) {
+		if used.Pkg() != c.pkg || !isShared(used) {
 			return
 		}
 		use := roomUse{fileOf(at), nameOf(used), fileOf(used.Pos())}
@@ -130,10 +119,10 @@ func (h house) check(fset *token.FileSet, files []*ast.File, imports types.Impor
 			broken = append(broken, use)
 		}
 	}
-	for ident, used := range info.Uses {
+	for ident, used := range c.info.Uses {
 		note(ident.Pos(), used)
 	}
-	for selector, selection := range info.Selections {
+	for selector, selection := range c.info.Selections {
 		for _, embedded := range embeddedIn(selection) {
 			note(selector.Sel.Pos(), embedded)
 		}
@@ -141,7 +130,7 @@ func (h house) check(fset *token.FileSet, files []*ast.File, imports types.Impor
 	slices.SortFunc(broken, func(a, b roomUse) int {
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.name, b.name))
 	})
-	return slices.Compact(broken), wrong
+	return slices.Compact(broken)
 }
 
 // isShared reports whether other files than the one that declares the object can name it: it is an object of the
@@ -195,12 +184,6 @@ func embeddedIn(selection *types.Selection) (fields []types.Object) {
 	return fields
 }
 
-// platforms are those whose files are checked. Together they have every file.
-var platforms = []struct {
-	goos string
-	race bool
-}{{"linux", false}, {"darwin", true}, {"windows", false}}
-
 func TestRooms(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -213,20 +196,18 @@ func TestRooms(t *testing.T) {
 		t.Error(complaint)
 	}
 
-	imports := compiledImports(t)
 	checked := map[string]bool{}
 	var uses []roomUse
-	for _, platform := range platforms {
-		fset, files := parseFor(t, names, platform.goos, platform.race)
-		for _, file := range files {
-			checked[filepath.Base(fset.Position(file.Pos()).Filename)] = true
+	for _, on := range platforms {
+		c := checkRoot(t, on)
+		for _, file := range c.files {
+			checked[filepath.Base(c.fset.Position(file.Pos()).Filename)] = true
 		}
-		broken, wrong := h.check(fset, files, imports)
-		if platform.goos == runtime.GOOS && len(wrong) > 0 {
+		if on.goos == runtime.GOOS && len(c.wrong) > 0 {
 			// The imports were compiled for this system, so on others there are errors.
-			t.Errorf("%s: the package does not type-check: %v", platform.goos, wrong[0])
+			t.Errorf("%s: the package does not type-check: %v", on.goos, c.wrong[0])
 		}
-		uses = append(uses, broken...)
+		uses = append(uses, h.check(c)...)
 	}
 	unexcused, needless := excuse(uses, roomExceptions)
 	for _, use := range unexcused {
@@ -258,62 +239,6 @@ func excuse(uses []roomUse, exceptions []string) (unexcused []roomUse, needless 
 		}
 	}
 	return unexcused, needless
-}
-
-// rootFiles are the names of the root's files that are no tests.
-func rootFiles(t *testing.T) []string {
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(names, isTest)
-}
-
-// parseFor parses those of the files that are built for an operating system.
-func parseFor(t *testing.T, names []string, goos string, race bool) (*token.FileSet, []*ast.File) {
-	context := build.Default
-	context.GOOS = goos
-	if race {
-		context.BuildTags = append(slices.Clone(context.BuildTags), "race")
-	}
-	fset := token.NewFileSet()
-	var files []*ast.File
-	for _, name := range names {
-		if match, err := context.MatchFile(".", name); err != nil {
-			t.Fatal(err)
-		} else if !match {
-			continue
-		}
-		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, file)
-	}
-	return fset, files
-}
-
-// compiledImports imports what the root imports, as the compiler has left it in the build cache.
-func compiledImports(t *testing.T) types.Importer {
-	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".")
-	var complaints bytes.Buffer
-	list.Stderr = &complaints
-	out, err := list.Output()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", list, err, complaints.Bytes())
-	}
-	exports := make(map[string]string)
-	for line := range strings.Lines(string(out)) {
-		if name, export, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
-			exports[name] = export
-		}
-	}
-	return importer.ForCompiler(token.NewFileSet(), "gc", func(name string) (io.ReadCloser, error) {
-		if export, ok := exports[name]; ok {
-			return os.Open(export)
-		}
-		return nil, errors.New("the root does not import " + name)
-	})
 }
 
 // The law, broken once in each way.
@@ -404,12 +329,12 @@ const highConst = 1
 				}
 				files = append(files, file)
 			}
-			uses, wrong := h.check(fset, files, nil)
-			if len(wrong) > 0 {
-				t.Fatal(wrong)
+			c := typeCheck(fset, files, nil)
+			if len(c.wrong) > 0 {
+				t.Fatal(c.wrong)
 			}
 			var got []string
-			for _, use := range uses {
+			for _, use := range h.check(c) {
 				if use.file != tc.file {
 					t.Errorf("%v is in another file", use)
 				}

@@ -58,20 +58,20 @@ func Parse(b []byte, method string, eof bool) (*Response, int, error) {
 
 // parseStatusLine parses HTTP-version SP 3DIGIT SP [reason] (RFC 9112 §4).
 func (r *Response) parseStatusLine(line string) error {
-	bad := fmt.Errorf("bad status line: %.60q", line)
+	bad := func() error { return fmt.Errorf("bad status line: %.60q", line) }
 	if len(line) < len("HTTP/1.1 200 ") || line[7] != '0' && line[7] != '1' || line[8] != ' ' || line[12] != ' ' {
-		return bad
+		return bad()
 	}
 	r.Minor = int(line[7] - '0')
 	for _, c := range []byte(line[9:12]) {
 		if c < '0' || c > '9' {
-			return bad
+			return bad()
 		}
 		r.Status = r.Status*10 + int(c-'0')
 	}
 	r.Reason = line[13:]
 	if r.Status < 100 || !isText(r.Reason) {
-		return bad
+		return bad()
 	}
 	return nil
 }

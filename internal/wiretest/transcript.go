@@ -1,12 +1,16 @@
 package wiretest
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -40,7 +44,7 @@ func Converse(serve func(net.Conn) error, parts ...[]byte) ([]byte, error) {
 // Transcript writes the responses in out so that two runs can be compared. It omits the Date field, and interim
 // responses, which depend on when bytes arrived. The methods are those of the requests; missing ones are GET.
 func Transcript(out []byte, methods []string) (string, error) {
-	var b strings.Builder
+	var b []byte
 	for i := 0; len(out) > 0; {
 		method := "GET"
 		if i < len(methods) {
@@ -48,7 +52,7 @@ func Transcript(out []byte, methods []string) (string, error) {
 		}
 		r, n, err := Parse(out, method, true)
 		if err != nil {
-			return b.String(), err
+			return string(b), err
 		}
 		out = out[n:]
 		if r.Interim() {
@@ -56,9 +60,57 @@ func Transcript(out []byte, methods []string) (string, error) {
 		}
 		i++
 		fields := slices.DeleteFunc(r.Fields, func(f Field) bool { return f.Name == "Date" })
-		fmt.Fprintf(&b, "%d %q %q %q\n", r.Status, fields, r.Body, r.Trailers)
+		b = appendFields(strconv.AppendInt(b, int64(r.Status), 10), fields)
+		b = strconv.AppendQuote(append(b, ' '), string(r.Body))
+		b = append(appendFields(b, r.Trailers), '\n')
 	}
-	return b.String(), nil
+	return string(b), nil
+}
+
+func appendFields(b []byte, fields []Field) []byte {
+	b = append(b, " ["...)
+	for _, f := range fields {
+		b = append(strconv.AppendQuote(append(b, '{'), f.Name), ' ')
+		b = append(strconv.AppendQuote(b, f.Value), '}')
+	}
+	return append(b, ']')
+}
+
+// Reference is the transcript of a conversation, for comparing other conversations with it. A Reference is safe for
+// concurrent use.
+type Reference struct {
+	methods    []string
+	transcript string
+	same       atomic.Pointer[[]byte] // output that has this transcript
+}
+
+// NewReference holds the conversation that it has with the server, as [ConverseTranscript] does.
+func NewReference(serve func(net.Conn) error, methods []string, parts ...[]byte) (*Reference, error) {
+	transcript, err := ConverseTranscript(serve, methods, parts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Reference{methods: methods, transcript: transcript}, nil
+}
+
+// Compare has another conversation, and returns an error unless it has the same transcript.
+func (r *Reference) Compare(serve func(net.Conn) error, parts ...[]byte) error {
+	out, err := Converse(serve, parts...)
+	if err != nil {
+		return err
+	}
+	if same := r.same.Load(); same != nil && bytes.Equal(*same, out) {
+		return nil
+	}
+	got, err := Transcript(out, r.methods)
+	if err != nil {
+		return err
+	}
+	if got != r.transcript {
+		return errors.New(Difference(got, r.transcript))
+	}
+	r.same.Store(&out)
+	return nil
 }
 
 // ConverseTranscript returns the [Transcript] of what [Converse] returns.

@@ -30,10 +30,11 @@ func playClientCases(t *testing.T, network wiretest.Network, stream bool, cases 
 
 // TestClientCases plays testdata/cases as the server, over sockets.
 func TestClientCases(t *testing.T) {
+	wiretest.CheckLeaks(t)
 	cases := wiretest.ClientCases(t, nil)
 	for name, stream := range clientModes {
 		t.Run(name, func(t *testing.T) {
-			wiretest.CheckLeaks(t)
+			t.Parallel()
 			playClientCases(t, wiretest.Loopback, stream, cases)
 		})
 	}

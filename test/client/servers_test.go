@@ -120,7 +120,6 @@ func serveTest(t *testing.T, serve func(net.Listener) func(), secure, stream boo
 	if err != nil {
 		t.Fatal(err)
 	}
-	wiretest.CheckLeaks(t)
 	address := ln.Addr().String()
 	c := hostClient(func() (net.Conn, error) { return net.Dial("tcp4", address) }, stream)
 	if secure {
@@ -143,10 +142,12 @@ func serveTest(t *testing.T, serve func(net.Listener) func(), secure, stream boo
 }
 
 func TestClientAndServers(t *testing.T) {
+	wiretest.CheckLeaks(t)
 	for server, serve := range testServers {
 		for _, secure := range []bool{false, true} {
 			for mode, stream := range clientModes {
 				t.Run(fmt.Sprintf("%s, TLS %v, %s", server, secure, mode), func(t *testing.T) {
+					t.Parallel()
 					c := serveTest(t, serve, secure, stream)
 					for range 3 {
 						answersOf(t, c)

@@ -114,10 +114,11 @@ var honest = map[string]bool{
 // TestClientAndLyingServers calls each server thirty times in a row. All calls are of
 // GET, so one that failed because the connection had gone is made again.
 func TestClientAndLyingServers(t *testing.T) {
+	wiretest.CheckLeaks(t)
 	for name, lie := range lies {
 		for mode, stream := range clientModes {
 			t.Run(name+", "+mode, func(t *testing.T) {
-				wiretest.CheckLeaks(t)
+				t.Parallel()
 				dial, stop := wiretest.Loopback(lieTo(lie))
 				c := hostClient(dial, stream)
 				for i := range 30 {

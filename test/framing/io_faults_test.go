@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,11 +33,13 @@ func TestServerTorture(t *testing.T) {
 		}
 		for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
 			t.Run(name, func(t *testing.T) {
+				servers := &torturers{on: on, stream: stream}
+				defer servers.end(t)
 				var runs []tortured
 				handled := make(map[string]int64)
 				for _, most := range reads {
 					for i := range cases {
-						calls, n, _, err := torture(on, tortured{&cases[i], 0, wiretest.FaultNone, most}, stream)
+						calls, n, err := servers.torture(tortured{&cases[i], 0, wiretest.FaultNone, most})
 						if err != nil {
 							t.Errorf("%s: %v", cases[i].ID, err)
 						}
@@ -50,21 +53,62 @@ func TestServerTorture(t *testing.T) {
 				}
 				t.Logf("%d runs", len(runs))
 				wiretest.InParallel(runs, func(r tortured) {
-					calls, _, log, err := torture(on, r, stream)
+					calls, _, err := servers.torture(r)
 					if err != nil || calls > handled[r.c.ID] {
 						t.Errorf("%s, %v at call %d: %d handler calls, %d without; %v", r.c.ID, r.kind, r.at, calls, handled[r.c.ID], err)
 					}
-					log.WantNoPanic(t)
 				})
 			})
 		}
 	})
 }
 
+// torturers are servers for tortured connections. Each serves one connection at a time, so a connection also shows
+// whether the fault of the connection before left anything behind.
+type torturers struct {
+	on     servertest.Transport
+	stream bool
+
+	mu   sync.Mutex
+	free []*torturer
+}
+
+type torturer struct {
+	*servertest.EchoServer
+	release func()
+}
+
+func (ts *torturers) take() *torturer {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if n := len(ts.free); n > 0 {
+		s := ts.free[n-1]
+		ts.free = ts.free[:n-1]
+		return s
+	}
+	s := servertest.NewEchoServer(ts.stream)
+	return &torturer{s, ts.on.HoldNew(&s.Server)}
+}
+
+func (ts *torturers) put(s *torturer) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.free = append(ts.free, s)
+}
+
+// end ends the servers, none of which may have logged a panic.
+func (ts *torturers) end(t *testing.T) {
+	for _, s := range ts.free {
+		s.release()
+		s.Log.WantNoPanic(t)
+	}
+}
+
 // torture serves one connection to its end. It returns how often a handler ran and
-// how many I/O calls there were.
-func torture(on servertest.Transport, r tortured, stream bool) (handled int64, calls int, log *servertest.Log, err error) {
-	s := servertest.NewEchoServer(stream)
+// how many I/O calls there were. A server whose connection stays open is not used again.
+func (ts *torturers) torture(r tortured) (handled int64, calls int, err error) {
+	s := ts.take()
+	before := s.Calls.Load()
 	client, server := wiretest.Pipe()
 	defer client.Close()
 	fault := wiretest.NewFault(server, r.at, r.kind)
@@ -72,15 +116,17 @@ func torture(on servertest.Transport, r tortured, stream bool) (handled int64, c
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = on.Serve(&s.Server)(fault)
+		_ = ts.on.Serve(&s.Server)(fault)
 	}()
 	_, _ = client.Write(r.c.Bytes())
 	_ = client.CloseWrite()
 	_ = client.SetReadDeadline(time.Now().Add(20 * time.Second))
 	_, readErr := io.Copy(io.Discard, client)
 	if ne, ok := readErr.(net.Error); ok && ne.Timeout() {
-		return s.Calls.Load(), fault.Calls(), &s.Log, fmt.Errorf("the connection stays open")
+		return s.Calls.Load() - before, fault.Calls(), fmt.Errorf("the connection stays open")
 	}
 	<-served
-	return s.Calls.Load(), fault.Calls(), &s.Log, nil
+	handled = s.Calls.Load() - before
+	ts.put(s)
+	return handled, fault.Calls(), nil
 }

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
@@ -68,6 +70,7 @@ func TestResponsesMadeOfTheRequest(t *testing.T) {
 						ctx.Response.Header.SetBytesV("X-Tag", ctx.Request.Header.Peek("X-Tag"))
 						ctx.Response.Header.SetBytesKV([]byte("X-Path"), ctx.Path())
 					}
+					release := on.HoldNew(s)
 					for i, body := range bodies {
 						what := fmt.Sprintf("%s, stream %v, buffer %d, body %d", name, stream, readBuf, i)
 						var wire string
@@ -76,6 +79,7 @@ func TestResponsesMadeOfTheRequest(t *testing.T) {
 						}
 						wantEchoes(t, on, s, what, wire, body, name == "TimeoutError")
 					}
+					release()
 				}
 			}
 		}
@@ -164,21 +168,26 @@ func TestFramingOfEveryResponse(t *testing.T) {
 			"OPTIONS *":          "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
 			"CONNECT":            "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n",
 		}
+		var handle atomic.Pointer[gallop.RequestHandler] // of the request that is sent
+		s := &gallop.Server{Logger: servertest.Quiet, Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/next" {
+				ctx.SetBodyString("next")
+				return
+			}
+			(*handle.Load())(ctx)
+		}}
+		defer on.HoldNew(s)()
 		for contentName, content := range contents {
 			for headName, head := range heads {
 				for requestName, request := range requests {
 					for _, status := range []int{0, 100, 101, 200, 204, 205, 206, 304, 404, 999, 1000, -1} {
 						what := fmt.Sprintf("%s, %s, %s, %d", contentName, headName, requestName, status)
-						s := &gallop.Server{Logger: servertest.Quiet}
-						s.Handler = func(ctx *gallop.RequestCtx) {
-							if string(ctx.Path()) == "/next" {
-								ctx.SetBodyString("next")
-								return
-							}
+						h := gallop.RequestHandler(func(ctx *gallop.RequestCtx) {
 							ctx.SetStatusCode(status)
 							content(ctx)
 							head(ctx)
-						}
+						})
+						handle.Store(&h)
 						wantTwo(t, on, s, what, request)
 					}
 				}
@@ -266,6 +275,7 @@ func TestHugeHeads(t *testing.T) {
 			fmt.Fprintf(ctx, "%d %d", len(ctx.RequestURI()), len(ctx.Request.Header.Peek("X-Long")))
 		}}
 		c := wiretest.Start(t, on.Serve(s))
+		c.Patience = time.Minute // the race detector takes seconds for these heads
 		for range 2 {
 			c.Send("GET /"+strings.Repeat("a", 3<<20)+" HTTP/1.1\r\nHost: a\r\nX-Long: ", strings.Repeat("b", 2<<20)+"\r\n\r\n").Want(200)
 			c.WantBody(fmt.Sprint(3<<20+1, " ", 2<<20))

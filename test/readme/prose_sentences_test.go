@@ -28,16 +28,17 @@ var (
 	notSaid = []struct {
 		what *regexp.Regexp
 		by   string
+		has  string // every match has one of these characters; empty for any
 	}{
-		{regexp.MustCompile("``[^`]+``|`[^`]*`"), "X"},
-		{regexp.MustCompile(`<!--[\s\S]*?-->|</?[a-z][^>]*>|https?://\S+`), ""},
-		{regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`), "$1"},
-		{regexp.MustCompile(`'"'|\\"`), ""},
-		{regexp.MustCompile(`"[^"]{0,600}"|“[^”]*”`), "X"},
-		{regexp.MustCompile(`\[[\w.*]+\]`), "[X]"},
-		{regexp.MustCompile(`\b(e\.g|i\.e|etc|vs|cf|resp)\.`), "$1"},
-		{regexp.MustCompile(`\b\w+(\.\w+)+\b(\(\))?|\b\w*[a-z]\w*[A-Z_]\w*`), "X"},
-		{regexp.MustCompile(`\*+|\b_|_\b`), ""},
+		{regexp.MustCompile("``[^`]+``|`[^`]*`"), "X", "`"},
+		{regexp.MustCompile(`<!--[\s\S]*?-->|</?[a-z][^>]*>|https?://\S+`), "", "</"},
+		{regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`), "$1", "["},
+		{regexp.MustCompile(`'"'|\\"`), "", `"`},
+		{regexp.MustCompile(`"[^"]{0,600}"|“[^”]*”`), "X", `"“`},
+		{regexp.MustCompile(`\[[\w.*]+\]`), "[X]", "["},
+		{regexp.MustCompile(`\b(e\.g|i\.e|etc|vs|cf|resp)\.`), "$1", "."},
+		{regexp.MustCompile(`\b\w+(\.\w+)+\b(\(\))?|\b\w*[a-z]\w*[A-Z_]\w*`), "X", ""},
+		{regexp.MustCompile(`\*+|\b_|_\b`), "", "*_"},
 	}
 	sentenceEnd = regexp.MustCompile(`[.!?]["')\]]*\s`)
 	words       = regexp.MustCompile(`\S*[\pL\pN]\S*`)
@@ -49,13 +50,18 @@ var (
 
 // sentencesOf returns the prose of a file.
 func sentencesOf(name string, src []byte) (all []sentence, err error) {
-	blocks := markdownBlocks(string(src))
+	var blocks []block
 	if strings.HasSuffix(name, ".go") {
 		blocks, err = commentBlocks(name, src)
+	} else {
+		blocks = markdownBlocks(string(src))
 	}
 	for _, b := range blocks {
 		text := b.text
 		for _, cut := range notSaid {
+			if cut.has != "" && !strings.ContainsAny(text, cut.has) {
+				continue
+			}
 			text = cut.what.ReplaceAllStringFunc(text, func(found string) string {
 				kept := cut.what.ReplaceAllString(found, cut.by)
 				return kept + strings.Repeat("\n", strings.Count(found, "\n")-strings.Count(kept, "\n")) // for the numbers of the lines

@@ -949,9 +949,11 @@ func runKeepers(t *testing.T, on servertest.Transport, settings string, cases []
 // Things that a program keeps harm no other request. Each request sees its own header, URI, body and connection at its
 // start, in its middle and at its end, and its client gets the response. With GALLOP_LONG=1, each case also runs alone.
 func TestKeptByHandlers(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		for settings := range keepServers {
 			t.Run(settings, func(t *testing.T) {
+				t.Parallel()
 				var cases []*keepCase
 				for i := range keepCases {
 					c := &keepCases[i]

@@ -208,6 +208,7 @@ func TestLoopTLSOtherProtocols(t *testing.T) {
 
 // A connection ends as TLS has it, so that the client knows that nothing is missing.
 func TestLoopTLSEnds(t *testing.T) {
+	t.Parallel()
 	wantEnd := func(c *rawClient) {
 		t.Helper()
 		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {

@@ -26,6 +26,7 @@ import (
 // it is gone with the child.
 func TestHostileFullDisk(t *testing.T) {
 	if os.Getenv(childVariable) == "" {
+		t.Parallel()
 		cmd := child(t, "disk")
 		cmd.SysProcAttr = &syscall.SysProcAttr{
 			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
@@ -114,6 +115,7 @@ func TestHostileStreamInLittleMemory(t *testing.T) {
 		streamingServer(t)
 		return
 	}
+	t.Parallel()
 	size := int64(256 << 20)
 	if wiretest.Long() {
 		size = 1 << 30

@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -81,6 +82,9 @@ func refuseByWeb(h web.Handler) func(gallop.EngineType) *gallop.Server {
 	return refuse(app.Handler())
 }
 
+// unreadBody is what postUnread sends the beginning of.
+var unreadBody = sync.OnceValue(func() []byte { return make([]byte, 20<<20) })
+
 // postUnread posts a body of this size n times, and returns how many of the posts failed and how
 // many connections they took.
 func postUnread(t *testing.T, url string, size, n, status int, chunked bool) (failed, conns int) {
@@ -88,7 +92,7 @@ func postUnread(t *testing.T, url string, size, n, status int, chunked bool) (fa
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
-	body := make([]byte, size)
+	body := unreadBody()[:size]
 	for range n {
 		var content io.Reader = bytes.NewReader(body)
 		if chunked {
@@ -143,6 +147,7 @@ func TestUnreadBodiesAreAnnounced(t *testing.T) {
 		{"20 MB, over TLS", 20 << 20, few, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			for name, refusal := range refusals {
 				t.Run(name, func(t *testing.T) {
 					servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
@@ -160,17 +165,23 @@ func TestUnreadBodiesAreAnnounced(t *testing.T) {
 	}
 }
 
+// unreadCertificate is for listenFor.
+var unreadCertificate = sync.OnceValues(func() (pair [2][]byte, err error) {
+	pair[0], pair[1], err = gallop.GenerateTestCertificate("127.0.0.1")
+	return pair, err
+})
+
 // listenFor has s serve, over TLS or not, and returns its URL.
 func listenFor(t *testing.T, s *gallop.Server, overTLS bool) (url string) {
 	t.Helper()
 	if !overTLS {
 		return "http://" + listen(t, s, s.Serve) + "/"
 	}
-	cert, key, err := gallop.GenerateTestCertificate("127.0.0.1")
+	pair, err := unreadCertificate()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "https://" + listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) }) + "/"
+	return "https://" + listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, pair[0], pair[1]) }) + "/"
 }
 
 // serveNetHTTP has net/http's server answer with this status, and with a body if it may have one. It reads no bodies.

@@ -21,6 +21,7 @@ type Transport struct {
 	Name      string // of the subtest
 	serveConn func(*gallop.Server, net.Conn) error
 	listen    func(*gallop.Server) Listener
+	hold      func(s *gallop.Server) (release func()) // starts the event loops of s, if it serves on loops
 }
 
 // Listener is a listener in memory.
@@ -30,7 +31,12 @@ type Listener interface {
 }
 
 // Goroutines is the transport that serves each connection on a goroutine of its own.
-var Goroutines = Transport{"goroutine", serveAccepted, func(*gallop.Server) Listener { return memnet.NewListener() }}
+var Goroutines = Transport{
+	Name:      "goroutine",
+	serveConn: serveAccepted,
+	listen:    func(*gallop.Server) Listener { return memnet.NewListener() },
+	hold:      func(*gallop.Server) func() { return func() {} },
+}
 
 func serveAccepted(s *gallop.Server, c net.Conn) error { return testhook.ServeAccepted(s, c) }
 
@@ -56,6 +62,19 @@ func (on Transport) Listen(s *gallop.Server) Listener { return on.listen(s) }
 // serving failed, and the error is only in the log.
 func (on Transport) Serve(s *gallop.Server) func(net.Conn) error {
 	return func(c net.Conn) error { return on.serveConn(s, c) }
+}
+
+// Hold starts the event loops of s and returns a function that lets them end. Without it, [Transport.Serve] starts event
+// loops for each connection that arrives while no other is open, which takes longer than to serve a short connection.
+func (on Transport) Hold(s *gallop.Server) (release func()) { return on.hold(s) }
+
+// HoldNew is like [Transport.Hold] for a server that stands for many new servers. On the transport "loop" it never calls
+// a handler on its loops, however many short calls it has seen.
+func (on Transport) HoldNew(s *gallop.Server) (release func()) {
+	if on.Name == "loop" {
+		s.Dispatch = gallop.DispatchGoroutine
+	}
+	return on.Hold(s)
 }
 
 // Fewer returns how many of n things to do in a test that starts a new server for each. Starting event loops costs many

@@ -14,8 +14,17 @@ import (
 // that calls every handler on the loop.
 var Transports = []Transport{
 	Goroutines,
-	{"loop", ServeOnLoop, func(s *gallop.Server) Listener { return ListenOnLoop(s) }},
-	{"inline", ServeInline, func(s *gallop.Server) Listener { return ListenInline(s) }},
+	onLoops("loop", ServeOnLoop, ListenOnLoop),
+	onLoops("inline", ServeInline, ListenInline),
+}
+
+func onLoops(name string, serve func(*gallop.Server, net.Conn) error, listen func(*gallop.Server) *wiretest.KernelListener) Transport {
+	return Transport{
+		Name:      name,
+		serveConn: serve,
+		listen:    func(s *gallop.Server) Listener { return listen(s) },
+		hold:      func(s *gallop.Server) func() { return holdLoops(s, listen(s)) },
+	}
 }
 
 // ServeOnLoop serves a connection on an event loop whose operating system is in memory. It returns when the connection
@@ -34,6 +43,27 @@ func ServeIn(s *gallop.Server, nc net.Conn, ln *wiretest.KernelListener) error {
 		ln.Await(conn)
 		return peer
 	})
+}
+
+// holdLoops starts the event loops of s for ln and returns a function that closes ln and lets the loops end.
+func holdLoops(s *gallop.Server, ln *wiretest.KernelListener) (release func()) {
+	started, end, ended := make(chan error, 1), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		started <- testhook.ServeOnLoop(s, ln, func() net.Addr {
+			started <- nil
+			<-end
+			return &net.TCPAddr{} // of no connection
+		})
+	}()
+	if err := <-started; err != nil {
+		panic(err)
+	}
+	return func() {
+		close(end)
+		<-ended
+		_ = ln.Close()
+	}
 }
 
 // ListenOnLoop returns a listener in memory for s, which serves it on its event loop.
