@@ -65,9 +65,9 @@ func socketBelow(c net.Conn) syscall.Conn {
 }
 
 // writeFailed ends the present request, if there is one: its client gets no more of the response.
-func (c *exchange) writeFailed() {
-	if c.ctx != nil {
-		c.ctx.life.lost()
+func (x *exchange) writeFailed() {
+	if x != nil {
+		x.ctx.life.lost()
 	}
 }
 

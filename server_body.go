@@ -44,9 +44,6 @@ func (b *requestBody) begin(c *serverConn, head *message.Head) {
 	}
 }
 
-// reading reports whether a request is being served.
-func (b *requestBody) reading() bool { return b.open }
-
 // ended reports whether the body was read to its end.
 func (b *requestBody) ended() bool {
 	switch b.kind {
@@ -405,7 +402,7 @@ func (h *bodyHandle) Read(p []byte) (int, error) {
 // noteEnd lets the connection be watched when the body has been read to its end.
 func (h *bodyHandle) noteEnd() {
 	if b := h.body; len(h.rest) == 0 && b.ended() {
-		b.c.bodyRead(b.c.ctx)
+		b.c.bodyRead(&b.c.ctx)
 	}
 }
 

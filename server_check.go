@@ -77,7 +77,7 @@ func (c *serverConn) decideExpectation(expects message.Flags) error {
 	switch s := c.srv; {
 	case s.ExpectHandler != nil:
 		c.close = true // so that a response that ExpectHandler writes itself says so
-		status = s.ExpectHandler(c.ctx)
+		status = s.ExpectHandler(&c.ctx)
 		if c.ctx.stream.conn != nil || c.hijacked {
 			return &refusal{status}
 		}

@@ -39,7 +39,7 @@ func (c *serverConn) fail(err error) error {
 	if public == nil || c.output.err != nil {
 		return err // the network failed, or the response did in its middle
 	}
-	if c.ctx == nil {
+	if c.exchange == nil {
 		return err
 	}
 	status := refusalStatus(public)
@@ -64,7 +64,7 @@ func (c *serverConn) publicError(err error) error {
 		return err
 	case err == io.ErrUnexpectedEOF && !c.onlyBlankLines():
 		return errCutOff
-	case isTimeout(err) && !c.body.open && !c.onlyBlankLines():
+	case isTimeout(err) && !c.reading() && !c.onlyBlankLines():
 		return errSlowHead
 	}
 	return nil
@@ -87,16 +87,17 @@ func refusalStatus(err error) int {
 // onlyBlankLines reports whether no byte of a request has arrived, other than the
 // line ends that may stand before it.
 func (c *serverConn) onlyBlankLines() bool {
-	return !c.body.open && http1.EmptyLines(c.input.unread())
+	return !c.reading() && http1.EmptyLines(c.input.unread())
 }
 
 // answerError answers a request that is refused, and ends the connection.
 func (c *serverConn) answerError(status int, err error) {
-	ctx := c.ctx
-	if !c.body.open { // its head was refused
+	ctx := &c.ctx
+	if !c.reading() { // its head was refused
 		ctx.begin(c)
 		ctx.settle(c)
 		c.noteHead(&ctx.Request.Header.head)
+		c.writeLimit = c.set.write
 	}
 	c.body.close()
 	ctx.Response.Reset()

@@ -29,7 +29,7 @@ import (
 // All fields belong to the goroutine that serves, except the state and the links in entry.
 type serverConn struct {
 	connection
-	exchange
+	*exchange // the request that is being served, or the last one; may be nil between requests
 
 	requests uint64
 	queued   bool // the first byte of this request was there before the last response was sent
@@ -47,6 +47,8 @@ type serverConn struct {
 
 	err    error   // why the connection ended; nil if that is routine
 	handed *hijack // what becomes of a connection that was hijacked; nil if its handler has it already
+
+	shared bool // others were handed something that points here, and may have kept it
 }
 
 // connection is the part of a serverConn that does not depend on HTTP: the socket, its place in the connection table
@@ -73,15 +75,15 @@ type connection struct {
 	clock clock.Watch // for readClock
 }
 
-// exchange is one request and its response.
+// exchange is one request and its response. The RequestCtx that the handler gets is a part of it, so that a request needs
+// one object from a pool.
 type exchange struct {
-	ctx  *RequestCtx
+	ctx  RequestCtx
 	body requestBody
 
 	began       time.Time      // when the first byte of the request was there
 	method      message.Method // as received: a handler cannot change it
 	awaits100   bool           // the client waits for 100 before it sends the body
-	shared      bool           // others were handed something that points here, and may have kept it
 	maxBody     int64
 	readTimeout time.Duration
 	writeLimit  time.Duration
@@ -142,7 +144,6 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 	c.srv, c.set, c.nc, c.id = s, &s.set, nc, id
 	c.readClock()
 	c.since = c.now
-	c.writeLimit = c.set.write
 	c.input.init(c)
 	c.output.c = c
 	c.entry, c.own.nc, c.own.context = &c.own, nc, s.newConnContext(of)
@@ -240,7 +241,7 @@ func (c *serverConn) serve() next {
 				c.recycle()
 			}
 		} else {
-			if ctx := c.ctx; ctx != nil && ctx.hijackHandler != nil {
+			if c.exchange != nil && c.ctx.hijackHandler != nil {
 				return c.hijack()
 			}
 			if c.close {
@@ -277,14 +278,14 @@ func (c *serverConn) readRequest() next {
 // errIdle ends a connection that brought no further request: no error to others.
 var errIdle = errors.New("no further request")
 
-// readHead reads the head of a request, of which the first bytes are there, into c.ctx.
+// readHead reads the head of a request, of which the first bytes are there.
 func (c *serverConn) readHead() next {
 	in := &c.input
+	if c.exchange == nil {
+		c.exchange = c.srv.acquireExchange()
+	}
 	c.began = c.now
 	c.resumeHead()
-	if c.ctx == nil {
-		c.ctx = c.srv.acquireCtx()
-	}
 	var parser http1.Parser
 	n, err := parser.ParseRequest(&c.ctx.Request.Header.head, in.unread(), &c.set.head)
 	if n == 0 {
@@ -433,7 +434,7 @@ func (c *serverConn) mayNotIdle() bool {
 
 // takeRequest judges the request whose head was read, and takes its body.
 func (c *serverConn) takeRequest() error {
-	ctx := c.ctx
+	ctx := &c.ctx
 	if c.requests++; c.requests == 1 {
 		c.entry.served.Store(true)
 	}
@@ -471,7 +472,7 @@ func (c *serverConn) takeRequest() error {
 
 // answerRequest calls the handler and writes the response.
 func (c *serverConn) answerRequest() next {
-	ctx := c.ctx
+	ctx := &c.ctx
 	var panicked, aborted bool
 	if c.set.maxAtOnce == 0 {
 		panicked, aborted = c.runHandler()
@@ -538,14 +539,14 @@ func (c *serverConn) runHandler() (panicked, aborted bool) {
 	if c.loop.conn != nil {
 		c.handleOnLoop()
 	} else {
-		c.srv.Handler(c.ctx)
+		c.srv.Handler(&c.ctx)
 	}
 	return false, false
 }
 
 // runOneOfMany is runHandler with MaxConcurrentRequests.
 func (c *serverConn) runOneOfMany() (panicked, aborted bool) {
-	s, ctx := c.srv, c.ctx
+	s, ctx := c.srv, &c.ctx
 	defer s.running.Add(-1)
 	if s.running.Add(1) <= c.set.maxAtOnce {
 		return c.runHandler()
@@ -561,7 +562,7 @@ func (c *serverConn) runOneOfMany() (panicked, aborted bool) {
 
 // afterHandler settles what the handler left: watchers, an unread body, a panic.
 func (c *serverConn) afterHandler(panicked bool) error {
-	ctx := c.ctx
+	ctx := &c.ctx
 	c.stopWatching()
 	if !ctx.Response.IsBodyStream() { // which may be made of it
 		c.body.sever()
@@ -586,28 +587,16 @@ func (c *serverConn) afterHandler(panicked bool) error {
 
 // recycle makes the connection ready for the next request.
 func (c *serverConn) recycle() {
-	c.body.close()
-	if c.ctx != nil && !c.recycleCtx() { // before the head is gone, because user values look at it when they are closed
-		c.ctx.conn = nil
-		c.ctx = nil
+	if c.exchange != nil && !c.endExchange() { // before the head is gone, because user values look at it when they are closed
+		c.exchange = nil
 	}
 	c.input.releaseHead(c.set.poison)
-	c.awaits100 = false
 }
 
 // release gives back what the connection holds.
 func (c *serverConn) release() {
-	c.body.close()
-	switch {
-	case c.ctx == nil:
-	case c.ctx.LastTimeoutErrorResponse() != nil:
-		c.abandonCtx()
-	default:
-		c.stopWatching()
-		if c.ctx.stream.conn != nil { // its handler has ended its goroutine
-			c.ctx.stream.abort(&c.output)
-		}
-		c.dropCtx()
+	if c.exchange != nil {
+		c.releaseExchange()
 	}
 	if !c.hijacked {
 		c.output.flush() // answers to requests before the one that has ended the connection
@@ -617,14 +606,38 @@ func (c *serverConn) release() {
 	c.publish()
 }
 
-// dropCtx gives the RequestCtx back.
-func (c *serverConn) dropCtx() {
-	again := c.recycleCtx()
-	c.ctx.conn = nil
-	if again {
-		c.srv.ctxs.Put(c.ctx)
+// releaseExchange ends a request that the connection ends with, or leaves it to its handlers.
+func (c *serverConn) releaseExchange() {
+	c.body.close()
+	if c.ctx.LastTimeoutErrorResponse() != nil {
+		c.abandonCtx()
+		return
 	}
-	c.ctx = nil
+	c.stopWatching()
+	if c.ctx.stream.conn != nil { // its handler has ended its goroutine
+		c.ctx.stream.abort(&c.output)
+	}
+	c.dropExchange()
+}
+
+// dropExchange gives the exchange back.
+func (c *serverConn) dropExchange() {
+	x := c.exchange
+	if c.endExchange() {
+		x.ctx.conn, x.body.c = nil, nil
+		c.srv.spare.Put(x)
+	}
+	c.exchange = nil
+}
+
+// endExchange ends the request, and reports whether its exchange is ready for another one.
+func (c *serverConn) endExchange() (again bool) {
+	c.body.close()
+	if again = c.recycleCtx(); !again {
+		c.ctx.conn = nil
+	}
+	c.awaits100 = false
+	return again
 }
 
 // recycleCtx ends the request, and reports whether its RequestCtx is ready for another
@@ -639,12 +652,15 @@ func (c *serverConn) recycleCtx() (again bool) {
 	return c.ctx.recycle(c.set.poison)
 }
 
-func (s *Server) acquireCtx() *RequestCtx {
-	if ctx, ok := s.ctxs.Get().(*RequestCtx); ok {
-		return ctx
+func (s *Server) acquireExchange() *exchange {
+	if x, ok := s.spare.Get().(*exchange); ok {
+		return x
 	}
-	return &RequestCtx{server: s}
+	return new(exchange)
 }
+
+// reading reports whether a request is being served whose head was read.
+func (x *exchange) reading() bool { return x != nil && x.body.open }
 
 // putBuffer gives a buffer back to the pool.
 func putBuffer(b *[]byte) {

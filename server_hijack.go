@@ -95,7 +95,7 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 // writeTakenHead writes the head of a response behind which the connection is the
 // handler's.
 func (c *serverConn) writeTakenHead() {
-	ctx := c.ctx
+	ctx := &c.ctx
 	ctx.hijackHandler = func(net.Conn) {}
 	c.limitWriting()
 	out := c.outgoing(time.Now())

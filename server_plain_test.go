@@ -167,7 +167,7 @@ func TestWhyNotPlain(t *testing.T) {
 	}
 	for want, obstacle := range obstacles {
 		c := connOf(&settings{plain: true})
-		c.ctx, c.keepAlive, c.method = &RequestCtx{}, true, message.Get
+		c.keepAlive, c.method = true, message.Get
 		if why := c.whyNotPlain(); why != "" {
 			t.Fatalf("an empty response is not plain because of: %s", why)
 		}
@@ -202,10 +202,10 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 	}
 }
 
-// connOf returns a connection of a server with these settings.
+// connOf returns a connection of a server with these settings, which serves a request.
 func connOf(set *settings) *serverConn {
 	c := new(serverConn)
-	c.srv, c.set = new(Server), set
+	c.srv, c.set, c.exchange = new(Server), set, new(exchange)
 	return c
 }
 
@@ -220,9 +220,9 @@ func TestRecyclePlain(t *testing.T) {
 			for i := range left {
 				c := connOf(&settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}})
 				c.keepAlive = true
-				c.ctx = &RequestCtx{server: c.srv, conn: c}
+				c.ctx.server, c.ctx.conn = c.srv, c
 				c.output.c, c.input.c, c.body.c = c, c, c
-				ctx := c.ctx
+				ctx := &c.ctx
 				head, body, _ := strings.Cut(tt.request, "\r\n\r\n")
 				text := []byte(strings.Replace(head+"\r\n\r\n", "\r\n", "\r\nHost: x\r\n", 1))
 				if _, err := new(http1.Parser).ParseRequest(&ctx.Request.Header.head, text, &c.set.head); err != nil {
@@ -272,7 +272,7 @@ func TestRecyclePlainLeavesTheRest(t *testing.T) {
 		"stream":    func(c *serverConn) { c.ctx.Request.SetBodyStream(strings.NewReader("a"), 1) },
 	} {
 		c := connOf(&settings{})
-		c.ctx = &RequestCtx{server: c.srv}
+		c.ctx.server = c.srv
 		c.ctx.Request.Header.Set("a", "b")
 		c.ctx.Response.Header.Set("Vary", "b")
 		if leave(c); c.recyclePlain() {

@@ -14,7 +14,7 @@ import (
 // respond writes the response that the handler has left in ctx, and reads what the
 // handler has left of the request.
 func (c *serverConn) respond() error {
-	ctx := c.ctx
+	ctx := &c.ctx
 	if ctx.stream.conn != nil {
 		return c.endStream()
 	}
@@ -49,7 +49,7 @@ func (c *serverConn) endStream() error {
 
 // decideClose settles whether the connection ends with this response.
 func (c *serverConn) decideClose() {
-	s, ctx := c.srv, c.ctx
+	s, ctx := c.srv, &c.ctx
 	if !c.keepAlive || ctx.Response.Header.saysClose(c.http10) ||
 		s.DisableKeepalive || s.stopping.Load() ||
 		s.MaxRequestsPerConn > 0 && c.requests >= uint64(s.MaxRequestsPerConn) {
@@ -58,17 +58,12 @@ func (c *serverConn) decideClose() {
 }
 
 // limitWriting gives what is written from now on the time that a response has.
-func (c *serverConn) limitWriting() {
-	c.output.limit = time.Time{}
-	if c.writeLimit > 0 {
-		c.output.limit = time.Now().Add(c.writeLimit)
-	}
-}
+func (c *serverConn) limitWriting() { c.output.limitTo(c.writeLimit) }
 
 // correct sees to it that the client does not take what follows the response for
 // something else than it is, and reports whether that took another response.
 func (c *serverConn) correct() (replaced bool) {
-	ctx := c.ctx
+	ctx := &c.ctx
 	resp := &ctx.Response
 	if ctx.hijackHandler == nil {
 		switch status := resp.StatusCode(); {

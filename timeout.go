@@ -46,14 +46,17 @@ func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout
 // a new RequestCtx for answer. late reports whether answer cannot be sent, because another response has
 // started.
 func (c *serverConn) detach(answer *Response) (late bool) {
+	left := c.exchange
 	if c.abandonCtx() {
 		return true
 	}
-	ctx := c.srv.acquireCtx()
-	ctx.begin(c)
-	ctx.settle(c)
-	answer.CopyTo(&ctx.Response)
-	c.ctx = ctx
+	x := c.srv.acquireExchange()
+	x.body, x.method, x.began, x.awaits100 = left.body, left.method, left.began, left.awaits100
+	x.maxBody, x.readTimeout, x.writeLimit = left.maxBody, left.readTimeout, left.writeLimit
+	c.exchange = x
+	x.ctx.begin(c)
+	x.ctx.settle(c)
+	answer.CopyTo(&x.ctx.Response)
 	c.close = true
 	return false
 }
@@ -75,7 +78,7 @@ func (c *serverConn) abandonCtx() (begun bool) {
 	if over {
 		c.guard("Close", c.ctx.cleanUp)
 	}
-	c.ctx = nil
+	c.exchange = nil
 	return begun
 }
 
