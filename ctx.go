@@ -27,9 +27,8 @@ type RequestCtx struct {
 	// Response is the response that the server sends after the handler has returned.
 	Response Response
 
-	server *Server
-	conn   *serverConn // nil unless a server serves this request
-	life   lifetime
+	ex   *exchange // nil unless a server serves this request
+	life lifetime
 
 	time       time.Time
 	connID     uint64
@@ -46,29 +45,6 @@ type RequestCtx struct {
 	fakeConn   net.Conn
 	log        Logger
 	logFor     ctxLogger
-}
-
-// begin makes ctx that of the request whose head c has read. A ctx that c did not serve before also needs settle.
-func (ctx *RequestCtx) begin(c *serverConn) {
-	ctx.time = c.now
-	ctx.connID, ctx.requestNum = c.id, c.requests
-	ctx.Request.isTLS, ctx.Request.maxArgs = c.tls != nil, c.set.maxArgs
-}
-
-// settle does the part of begin that only the first request on c needs, and that only servers with unusual settings need for
-// each request.
-func (ctx *RequestCtx) settle(c *serverConn) {
-	ctx.conn, ctx.server = c, c.srv
-	if c.srv.DisableHeaderNamesNormalizing {
-		ctx.Request.Header.flags |= namesAsGiven
-		ctx.Response.Header.flags |= namesAsGiven
-	}
-	if c.srv.NoDefaultContentType {
-		ctx.Response.Header.flags |= noDefaultContentType
-	}
-	if cc := c.entry.context; cc != nil {
-		ctx.InitContext(cc.forRequest(c))
-	}
 }
 
 // recycle ends the request, and reports whether ctx is ready for another one. If it
@@ -107,8 +83,8 @@ func (ctx *RequestCtx) cleanUp() {
 
 // config returns the server of ctx, or one of default settings without it.
 func (ctx *RequestCtx) config() *Server {
-	if ctx.server != nil {
-		return ctx.server
+	if ctx.ex != nil {
+		return ctx.ex.server
 	}
 	return &noServer
 }
@@ -133,7 +109,7 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 		ctx.life = lifetime{}
 	}
 	ctx.timeout.Store(nil)
-	ctx.server, ctx.conn = nil, nil
+	ctx.ex = nil
 	ctx.fakeConn, ctx.log, ctx.mayHijack = conn, logger, false
 	ctx.openStream, ctx.stream.away = nil, nil
 	ctx.time = time.Now()
@@ -169,8 +145,8 @@ func (ctx *RequestCtx) Parent() context.Context {
 // returns the same value for all requests on a connection. The returned value's methods that read, write, close or set
 // deadlines fail with errors.ErrUnsupported over HTTP/2. If the request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
-	if ctx.conn != nil {
-		return ctx.conn.nc
+	if ctx.ex != nil {
+		return ctx.ex.wire.nc
 	}
 	return ctx.fakeConn
 }
@@ -184,8 +160,8 @@ func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 
 // ConnTime returns the time at which the server started to serve the connection.
 func (ctx *RequestCtx) ConnTime() time.Time {
-	if ctx.conn != nil {
-		began, _ := ctx.conn.begun()
+	if ctx.ex != nil {
+		began, _ := ctx.ex.wire.begun()
 		return began
 	}
 	return ctx.time
@@ -310,8 +286,7 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus
 	}
-	c := ctx.conn
-	if c == nil || c.http10 {
+	if ctx.ex == nil || ctx.ex.wire.http10 {
 		return nil
 	}
 	s := &ctx.stream
@@ -320,7 +295,8 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 	if s.conn != nil {
 		return errStreamOther
 	}
-	if _, err := ctx.owned(); err != nil {
+	c, err := ctx.owned()
+	if err != nil {
 		return err
 	}
 	if status == StatusContinue {

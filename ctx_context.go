@@ -52,9 +52,9 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 		return l.done
 	}
 	done := l.done
-	if ctx.conn != nil {
-		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.conn.srv.stopped, func() { l.cancelIf(done, context.Canceled) }))
-		ctx.conn.watch(l)
+	if ctx.ex != nil {
+		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.ex.server.stopped, func() { l.cancelIf(done, context.Canceled) }))
+		ctx.ex.wire.watch(l)
 	}
 	l.followParent()
 	return done
@@ -83,8 +83,8 @@ func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	if l.err != nil {
 		l.tellGone(l.err)
 	} else {
-		if ctx.conn != nil {
-			ctx.conn.watch(l)
+		if ctx.ex != nil {
+			ctx.ex.wire.watch(l)
 		}
 		l.followParent()
 	}
@@ -125,7 +125,7 @@ func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err == nil && ctx.conn != nil && ctx.conn.srv.stopped.Err() != nil {
+	if l.err == nil && ctx.ex != nil && ctx.ex.server.stopped.Err() != nil {
 		return context.Canceled
 	}
 	if l.err == nil && l.parent != nil {
@@ -333,10 +333,10 @@ func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0
 // the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
 // served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
-	c := ctx.conn
-	if c == nil {
+	if ctx.ex == nil {
 		return errNotServed
 	}
+	c := ctx.ex.wire
 	c.input.byHand.Store(&t)
 	return c.nc.SetReadDeadline(t)
 }
@@ -349,10 +349,10 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 // that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any
 // goroutine may call SetWriteDeadline. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
-	c := ctx.conn
-	if c == nil {
+	if ctx.ex == nil {
 		return errNotServed
 	}
+	c := ctx.ex.wire
 	c.output.byHand.Store(&t)
 	return c.nc.SetWriteDeadline(t)
 }

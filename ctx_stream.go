@@ -93,12 +93,12 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 			return nil, err
 		}
 		return nil, context.DeadlineExceeded
-	case ctx.conn == nil:
+	case ctx.ex == nil:
 		return nil, errNotServed
-	case ctx.conn.hijacked:
+	case ctx.ex.wire.hijacked:
 		return nil, errTaken
 	}
-	return ctx.conn, nil
+	return ctx.ex.wire, nil
 }
 
 // ResponseStream is a response body that the server sends while the handler is still writing the body. See

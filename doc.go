@@ -96,6 +96,7 @@
 //	ctx_response.go              setting the response
 //	ctx_stream.go                streams that a handler writes
 //	ctx_watch.go                 noticing that the client left
+//	exchange.go                  a request and its response
 //	server.go                    the server and its settings
 //	server_accept.go             accepting connections
 //	server_body.go               request bodies

@@ -94,8 +94,8 @@ func (c *serverConn) onlyBlankLines() bool {
 func (c *serverConn) answerError(status int, err error) {
 	ctx := &c.ctx
 	if !c.reading() { // its head was refused
-		ctx.begin(c)
-		ctx.settle(c)
+		c.exchange.begin(c)
+		c.exchange.settle(c)
 		c.noteHead(&ctx.Request.Header.head)
 		c.writeLimit = c.set.write
 	}

@@ -75,20 +75,6 @@ type connection struct {
 	clock clock.Watch // for readClock
 }
 
-// exchange is one request and its response. The RequestCtx that the handler gets is a part of it, so that a request needs
-// one object from a pool.
-type exchange struct {
-	ctx  RequestCtx
-	body requestBody
-
-	began       time.Time      // when the first byte of the request was there
-	method      message.Method // as received: a handler cannot change it
-	awaits100   bool           // the client waits for 100 before it sends the body
-	maxBody     int64
-	readTimeout time.Duration
-	writeLimit  time.Duration
-}
-
 // connPhase is what Shutdown has to know of a connection.
 type connPhase = int32
 
@@ -434,33 +420,34 @@ func (c *serverConn) mayNotIdle() bool {
 
 // takeRequest judges the request whose head was read, and takes its body.
 func (c *serverConn) takeRequest() error {
-	ctx := &c.ctx
+	x := c.exchange
+	ctx := &x.ctx
 	if c.requests++; c.requests == 1 {
 		c.entry.served.Store(true)
 	}
 	c.counted++
-	ctx.begin(c)
-	if ctx.conn != c || c.set.unusual {
-		ctx.settle(c)
+	x.begin(c)
+	if !x.settled() || c.set.unusual {
+		x.settle(c)
 	}
 	c.noteHead(&ctx.Request.Header.head)
-	c.maxBody, c.readTimeout, c.writeLimit = c.set.maxBody, c.set.read, c.set.write
+	x.maxBody, x.readTimeout, x.writeLimit = c.set.maxBody, c.set.read, c.set.write
 	if err := c.checkRequest(); err != nil {
 		return err
 	}
 	// The hooks below may change the header, but not where the request ends. So that is read from the header first.
 	head := &ctx.Request.Header.head
 	expects, announced := head.Flags&(message.ExpectContinue|message.ExpectOther), head.Length
-	c.body.begin(c, head)
+	x.body.begin(c, head)
 	if f := c.srv.HeaderReceived; f != nil {
-		c.configure(f(&ctx.Request.Header))
+		x.configure(f(&ctx.Request.Header))
 	}
 	if expects != 0 {
 		if err := c.decideExpectation(expects); err != nil {
 			return err
 		}
 	}
-	if c.body.ended() {
+	if x.body.ended() {
 		ctx.life.canWatch = true
 		if announced == 0 && c.srv.StreamRequestBody {
 			ctx.Request.setStream(emptyBody{}, 0)
@@ -509,19 +496,6 @@ func (c *serverConn) answerRequest() next {
 // noteHead keeps what frames the response.
 func (c *serverConn) noteHead(head *message.Head) {
 	c.method, c.http10, c.keepAlive = head.MethodID, head.Minor == 0, head.Flags&message.LongConnection != 0
-}
-
-// configure applies what HeaderReceived said.
-func (c *exchange) configure(rc RequestConfig) {
-	if rc.MaxRequestBodySize > 0 {
-		c.maxBody = int64(rc.MaxRequestBodySize)
-	}
-	if rc.ReadTimeout > 0 {
-		c.readTimeout = rc.ReadTimeout
-	}
-	if rc.WriteTimeout > 0 {
-		c.writeLimit = rc.WriteTimeout
-	}
 }
 
 // runHandler calls the handler and reports whether it panicked. A handler that
@@ -624,7 +598,8 @@ func (c *serverConn) releaseExchange() {
 func (c *serverConn) dropExchange() {
 	x := c.exchange
 	if c.endExchange() {
-		x.ctx.conn, x.body.c = nil, nil
+		x.leaveWire()
+		x.body.c = nil
 		c.srv.spare.Put(x)
 	}
 	c.exchange = nil
@@ -634,7 +609,7 @@ func (c *serverConn) dropExchange() {
 func (c *serverConn) endExchange() (again bool) {
 	c.body.close()
 	if again = c.recycleCtx(); !again {
-		c.ctx.conn = nil
+		c.leaveWire()
 	}
 	c.awaits100 = false
 	return again
@@ -651,16 +626,6 @@ func (c *serverConn) recycleCtx() (again bool) {
 	}()
 	return c.ctx.recycle(c.set.poison)
 }
-
-func (s *Server) acquireExchange() *exchange {
-	if x, ok := s.spare.Get().(*exchange); ok {
-		return x
-	}
-	return new(exchange)
-}
-
-// reading reports whether a request is being served whose head was read.
-func (x *exchange) reading() bool { return x != nil && x.body.open }
 
 // putBuffer gives a buffer back to the pool.
 func putBuffer(b *[]byte) {

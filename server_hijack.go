@@ -73,14 +73,14 @@ func (c *connection) startHijack(h *hijack) {
 // arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported. For
 // HTTP/2, use AcceptStream.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
-	c := ctx.conn
-	if c == nil {
+	if ctx.ex == nil {
 		return nil, errNotServed
 	}
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := ctx.owned(); err != nil {
+	c, err := ctx.owned()
+	if err != nil {
 		return nil, err
 	}
 	ctx.life.used.Store(true) // so that nobody begins to watch it later

@@ -102,10 +102,10 @@ func serveOnce(t *testing.T, handler RequestHandler, request string, wantPlain, 
 			return
 		}
 		handler(ctx)
-		if ctx.conn == nil || long {
+		if ctx.ex == nil || long {
 			return
 		}
-		if plain := ctx.timeout.Load() == nil && ctx.conn.isPlain(); plain != wantPlain {
+		if plain := ctx.timeout.Load() == nil && ctx.ex.wire.isPlain(); plain != wantPlain {
 			t.Errorf("plain: %v", plain)
 		}
 	}
@@ -220,7 +220,7 @@ func TestRecyclePlain(t *testing.T) {
 			for i := range left {
 				c := connOf(&settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}})
 				c.keepAlive = true
-				c.ctx.server, c.ctx.conn = c.srv, c
+				c.server, c.wire, c.ctx.ex = c.srv, c, c.exchange
 				c.output.c, c.input.c, c.body.c = c, c, c
 				ctx := &c.ctx
 				head, body, _ := strings.Cut(tt.request, "\r\n\r\n")
@@ -247,7 +247,7 @@ func TestRecyclePlain(t *testing.T) {
 				} else if i == 1 {
 					c.recycle()
 				}
-				ctx.conn, ctx.server = nil, nil
+				c.leaveWire()
 				left[i] = ctx
 			}
 			if !reflect.DeepEqual(left[0], left[1]) {
@@ -272,7 +272,7 @@ func TestRecyclePlainLeavesTheRest(t *testing.T) {
 		"stream":    func(c *serverConn) { c.ctx.Request.SetBodyStream(strings.NewReader("a"), 1) },
 	} {
 		c := connOf(&settings{})
-		c.ctx.server = c.srv
+		c.server = c.srv
 		c.ctx.Request.Header.Set("a", "b")
 		c.ctx.Response.Header.Set("Vary", "b")
 		if leave(c); c.recyclePlain() {

@@ -54,8 +54,8 @@ func (c *serverConn) detach(answer *Response) (late bool) {
 	x.body, x.method, x.began, x.awaits100 = left.body, left.method, left.began, left.awaits100
 	x.maxBody, x.readTimeout, x.writeLimit = left.maxBody, left.readTimeout, left.writeLimit
 	c.exchange = x
-	x.ctx.begin(c)
-	x.ctx.settle(c)
+	x.begin(c)
+	x.settle(c)
 	answer.CopyTo(&x.ctx.Response)
 	c.close = true
 	return false
