@@ -436,6 +436,8 @@ func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
 		// A Read may be setting a deadline right now. It checks cut afterwards and then fails.
 		c.nc.SetReadDeadline(past)
 		h.mu.Lock()
+		// A Read that ended nevertheless may have begun to watch the connection, without a deadline.
+		c.nc.SetReadDeadline(past)
 		c.input.deadline = past
 	}
 	rest, h.body, h.rest = h.rest, nil, nil

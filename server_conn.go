@@ -537,10 +537,10 @@ func (c *serverConn) runOneOfMany() (panicked, aborted bool) {
 // afterHandler settles what the handler left: watchers, an unread body, a panic.
 func (c *serverConn) afterHandler(panicked bool) error {
 	ctx := &c.ctx
-	c.stopWatching()
 	if !ctx.Response.IsBodyStream() { // which may be made of it
-		c.body.sever()
+		c.body.sever() // first, because a goroutine that reads the end of the body makes the server watch the connection
 	}
+	c.stopWatching()
 	err := c.body.failure()
 	switch {
 	case panicked:

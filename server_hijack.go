@@ -84,8 +84,8 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 		return nil, err
 	}
 	ctx.life.used.Store(true) // so that nobody begins to watch it later
-	c.stopWatching()
 	c.body.sever()
+	c.stopWatching()
 	if s.conn == nil && !ctx.hijackNoResponse {
 		c.writeTakenHead()
 	}

@@ -26,8 +26,8 @@ func (c *serverConn) respond() error {
 	if err := c.writeResponse(); err != nil {
 		return err
 	}
-	c.stopWatching() // a stream may have begun to
 	c.body.sever()
+	c.stopWatching() // a stream may have begun to
 	if !c.close && ctx.hijackHandler == nil && !c.body.drain() {
 		c.close = true
 	}
