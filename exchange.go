@@ -28,7 +28,9 @@ func (s *Server) acquireExchange() *exchange {
 	if x, ok := s.spare.Get().(*exchange); ok {
 		return x
 	}
-	return &exchange{server: s}
+	x := &exchange{server: s}
+	x.body.x = x
+	return x
 }
 
 // begin begins the request whose head c has read. An exchange that c did not serve before also needs settle.

@@ -438,7 +438,7 @@ func (c *serverConn) takeRequest() error {
 	// The hooks below may change the header, but not where the request ends. So that is read from the header first.
 	head := &ctx.Request.Header.head
 	expects, announced := head.Flags&(message.ExpectContinue|message.ExpectOther), head.Length
-	x.body.begin(c, head)
+	x.body.begin(head)
 	if f := c.srv.HeaderReceived; f != nil {
 		x.configure(f(&ctx.Request.Header))
 	}
@@ -599,7 +599,6 @@ func (c *serverConn) dropExchange() {
 	x := c.exchange
 	if c.endExchange() {
 		x.leaveWire()
-		x.body.c = nil
 		c.srv.spare.Put(x)
 	}
 	c.exchange = nil

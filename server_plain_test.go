@@ -205,7 +205,8 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 // connOf returns a connection of a server with these settings, which serves a request.
 func connOf(set *settings) *serverConn {
 	c := new(serverConn)
-	c.srv, c.set, c.exchange = new(Server), set, new(exchange)
+	c.srv, c.set = new(Server), set
+	c.exchange = c.srv.acquireExchange()
 	return c
 }
 
@@ -220,8 +221,8 @@ func TestRecyclePlain(t *testing.T) {
 			for i := range left {
 				c := connOf(&settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}})
 				c.keepAlive = true
-				c.server, c.wire, c.ctx.ex = c.srv, c, c.exchange
-				c.output.c, c.input.c, c.body.c = c, c, c
+				c.wire, c.ctx.ex = c, c.exchange
+				c.output.c, c.input.c = c, c
 				ctx := &c.ctx
 				head, body, _ := strings.Cut(tt.request, "\r\n\r\n")
 				text := []byte(strings.Replace(head+"\r\n\r\n", "\r\n", "\r\nHost: x\r\n", 1))
@@ -272,7 +273,6 @@ func TestRecyclePlainLeavesTheRest(t *testing.T) {
 		"stream":    func(c *serverConn) { c.ctx.Request.SetBodyStream(strings.NewReader("a"), 1) },
 	} {
 		c := connOf(&settings{})
-		c.server = c.srv
 		c.ctx.Request.Header.Set("a", "b")
 		c.ctx.Response.Header.Set("Vary", "b")
 		if leave(c); c.recyclePlain() {

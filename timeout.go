@@ -51,7 +51,8 @@ func (c *serverConn) detach(answer *Response) (late bool) {
 		return true
 	}
 	x := c.srv.acquireExchange()
-	x.body, x.method, x.began, x.awaits100 = left.body, left.method, left.began, left.awaits100
+	x.body, x.body.x = left.body, x
+	x.method, x.began, x.awaits100 = left.method, left.began, left.awaits100
 	x.maxBody, x.readTimeout, x.writeLimit = left.maxBody, left.readTimeout, left.writeLimit
 	c.exchange = x
 	x.begin(c)
