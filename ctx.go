@@ -292,22 +292,27 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != nil {
+	if s.ex != nil {
 		return errStreamOther
 	}
-	c, err := ctx.owned()
+	x, err := ctx.owned()
 	if err != nil {
 		return err
 	}
 	if status == StatusContinue {
-		if !c.awaits100 {
+		if !x.awaits100 {
 			return nil
 		}
-		c.awaits100 = false
+		x.awaits100 = false
 	}
+	return x.wire.writeInterim(status)
+}
+
+// writeInterim writes an interim response with the headers of the response.
+func (c *serverConn) writeInterim(status int) error {
 	c.limitWriting()
 	o := &c.output
-	o.buf = appendInterim(o.room(headRoom), status, &ctx.Response.Header.head.Fields)
+	o.buf = appendInterim(o.room(headRoom), status, &c.ctx.Response.Header.head.Fields)
 	return o.flush()
 }
 

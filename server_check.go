@@ -78,7 +78,7 @@ func (c *serverConn) decideExpectation(expects message.Flags) error {
 	case s.ExpectHandler != nil:
 		c.close = true // so that a response that ExpectHandler writes itself says so
 		status = s.ExpectHandler(&c.ctx)
-		if c.ctx.stream.conn != nil || c.hijacked {
+		if c.ctx.stream.ex != nil || c.hijacked {
 			return &refusal{status}
 		}
 		c.close = false

@@ -107,7 +107,7 @@ func (c *serverConn) answerError(status int, err error) {
 	}
 	c.close = true
 	if c.srv.ErrorHandler != nil {
-		if !c.guard("the error handler", func() { c.srv.ErrorHandler(ctx, err) }) && ctx.stream.conn != nil {
+		if !c.guard("the error handler", func() { c.srv.ErrorHandler(ctx, err) }) && ctx.stream.ex != nil {
 			ctx.stream.abort(&c.output)
 			return
 		}
@@ -135,7 +135,7 @@ func (c *serverConn) lastWords() {
 	}
 	c.close = true
 	var err error
-	if c.ctx.stream.conn != nil {
+	if c.ctx.stream.ex != nil {
 		err = c.ctx.stream.finish()
 	} else {
 		c.limitWriting()

@@ -482,7 +482,7 @@ func (c *serverConn) answerRequest() next {
 		return nextHijacked
 	}
 	c.resetDeadlines()
-	if aborted || panicked && ctx.stream.conn != nil {
+	if aborted || panicked && ctx.stream.ex != nil {
 		c.body.sever()
 		ctx.stream.abort(&c.output)
 		return c.endedBy(ErrAbortHandler)
@@ -547,7 +547,7 @@ func (c *serverConn) afterHandler(panicked bool) error {
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 		ctx.hijackHandler = nil
 		c.close = true
-	case err != nil && err != ErrBodyClosed && err != os.ErrDeadlineExceeded && !c.srv.StreamRequestBody && ctx.stream.conn == nil:
+	case err != nil && err != ErrBodyClosed && err != os.ErrDeadlineExceeded && !c.srv.StreamRequestBody && ctx.stream.ex == nil:
 		return err // the handler saw no body where there was one
 	}
 	if ctx.hijackHandler != nil {
@@ -588,7 +588,7 @@ func (c *serverConn) releaseExchange() {
 		return
 	}
 	c.stopWatching()
-	if c.ctx.stream.conn != nil { // its handler has ended its goroutine
+	if c.ctx.stream.ex != nil { // its handler has ended its goroutine
 		c.ctx.stream.abort(&c.output)
 	}
 	c.dropExchange()

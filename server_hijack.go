@@ -79,14 +79,15 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, err := ctx.owned()
+	x, err := ctx.owned()
 	if err != nil {
 		return nil, err
 	}
 	ctx.life.used.Store(true) // so that nobody begins to watch it later
+	c := x.wire
 	c.body.sever()
 	c.stopWatching()
-	if s.conn == nil && !ctx.hijackNoResponse {
+	if s.ex == nil && !ctx.hijackNoResponse {
 		c.writeTakenHead()
 	}
 	return c.take()
@@ -109,7 +110,7 @@ func (c *serverConn) writeTakenHead() {
 // take writes what there is to write and leaves the connection to the handler.
 func (c *serverConn) take() (net.Conn, error) {
 	s := &c.ctx.stream
-	if s.conn != nil {
+	if s.ex != nil {
 		s.emit()
 	}
 	if err := c.output.flush(); err != nil {

@@ -15,7 +15,7 @@ import (
 // handler has left of the request.
 func (c *serverConn) respond() error {
 	ctx := &c.ctx
-	if ctx.stream.conn != nil {
+	if ctx.stream.ex != nil {
 		return c.endStream()
 	}
 	c.limitWriting()
@@ -62,28 +62,29 @@ func (c *serverConn) limitWriting() { c.output.limitTo(c.writeLimit) }
 
 // correct sees to it that the client does not take what follows the response for
 // something else than it is, and reports whether that took another response.
-func (c *serverConn) correct() (replaced bool) {
-	ctx := &c.ctx
+func (x *exchange) correct() (replaced bool) {
+	ctx := &x.ctx
 	resp := &ctx.Response
 	if ctx.hijackHandler == nil {
 		switch status := resp.StatusCode(); {
-		case c.method == message.Connect && status/100 == 2:
+		case x.method == message.Connect && status/100 == 2:
 			// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
 			ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
-			c.close, replaced = true, true
+			replaced = true
 		case status < StatusOK:
 			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
+			c := x.wire
 			c.srv.log.write(&logEvent{level: slog.LevelError, text: "the handler answered with a status that is not final",
 				remote: c.nc.RemoteAddr(), conn: c.id, status: status}, "the handler answered %d, which is not final", status)
 			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
-			c.close, replaced = true, true
+			replaced = true
 		}
-		if resp.SkipBody && c.method != message.HeadMethod {
+		if resp.SkipBody && x.method != message.HeadMethod {
 			resp.ResetBody()
 			resp.SkipBody = false
 		}
 	}
-	resp.SkipBody = resp.SkipBody || c.method == message.HeadMethod
+	resp.SkipBody = resp.SkipBody || x.method == message.HeadMethod
 	return replaced
 }
 
@@ -94,7 +95,9 @@ func (c *exchange) opensTunnel() bool {
 
 // writeResponse writes head and body of ctx.Response.
 func (c *serverConn) writeResponse() error {
-	c.correct()
+	if c.correct() {
+		c.close = true
+	}
 	resp := &c.ctx.Response
 	o := &c.output
 	if c.awaits100 && resp.IsBodyStream() {
