@@ -81,14 +81,14 @@ func (c *connection) bodyRead(ctx *RequestCtx) {
 }
 
 // stopWatching ends the watching and keeps what it has read.
-func (c *serverConn) stopWatching() {
-	if c.ctx.life.used.Load() {
-		c.endWatching()
+func (x *exchange) stopWatching() {
+	if x.ctx.life.used.Load() {
+		x.endWatching()
 	}
 }
 
-func (c *serverConn) endWatching() {
-	l := &c.ctx.life
+func (x *exchange) endWatching() {
+	l, c := &x.ctx.life, x.wire
 	c.shared = true
 	l.mu.Lock()
 	l.canWatch = false

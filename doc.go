@@ -97,6 +97,7 @@
 //	ctx_stream.go                streams that a handler writes
 //	ctx_watch.go                 noticing that the client left
 //	exchange.go                  a request and its response
+//	exchange_timeout.go          exchanges left to their handlers
 //	server.go                    the server and its settings
 //	server_accept.go             accepting connections
 //	server_body.go               request bodies

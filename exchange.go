@@ -23,13 +23,14 @@ type exchange struct {
 	writeLimit  time.Duration
 }
 
-// acquireExchange returns an exchange for the next request on a wire.
-func (s *Server) acquireExchange() *exchange {
-	if x, ok := s.spare.Get().(*exchange); ok {
-		return x
+// newExchange returns an exchange for the next request on c.
+func (c *serverConn) newExchange() *exchange {
+	x, ok := c.srv.spare.Get().(*exchange)
+	if !ok {
+		x = &exchange{server: c.srv}
+		x.body.x = x
 	}
-	x := &exchange{server: s}
-	x.body.x = x
+	x.wire = c
 	return x
 }
 
@@ -48,7 +49,7 @@ func (x *exchange) settled() bool { return x.ctx.ex != nil }
 // each request.
 func (x *exchange) settle(c *serverConn) {
 	ctx := &x.ctx
-	x.wire, ctx.ex = c, x
+	ctx.ex = x
 	if c.srv.DisableHeaderNamesNormalizing {
 		ctx.Request.Header.flags |= namesAsGiven
 		ctx.Response.Header.flags |= namesAsGiven
@@ -61,7 +62,7 @@ func (x *exchange) settle(c *serverConn) {
 	}
 }
 
-// leaveWire separates the exchange from its wire, on which it was settled.
+// leaveWire separates the exchange from its wire.
 func (x *exchange) leaveWire() { x.ctx.ex, x.wire = nil, nil }
 
 // reading reports whether a request is being served whose head was read.

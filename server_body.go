@@ -88,8 +88,8 @@ func (c *serverConn) takeBody(announced int64) error {
 }
 
 // bodyTooLarge reports whether the body is announced with more bytes than it may have.
-func (c *serverConn) bodyTooLarge() bool {
-	return c.body.kind == message.Fixed && c.body.left > c.maxBody && !c.srv.StreamRequestBody
+func (x *exchange) bodyTooLarge() bool {
+	return x.body.kind == message.Fixed && x.body.left > x.maxBody && !x.server.StreamRequestBody
 }
 
 // inBuffer returns the body if it lies in the input buffer in one piece, and has
@@ -303,7 +303,7 @@ func (b *requestBody) flushOutput() error {
 	defer s.mu.Unlock()
 	if x.awaits100 {
 		x.awaits100 = false
-		c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+		c.output.appendString(continueResponse)
 	}
 	if len(c.output.buf) > 0 {
 		c.limitWriting()

@@ -89,10 +89,10 @@ func (c *serverConn) foresee() {
 }
 
 // echoesBody reports whether the body of the response is all of that of the request.
-func (c *exchange) echoesBody() bool {
-	body := &c.ctx.Response.body
+func (x *exchange) echoesBody() bool {
+	body := &x.ctx.Response.body
 	h, ok := body.stream.(*bodyHandle)
-	return ok && h == c.body.handle && (body.size < 0 || c.body.announced >= 0 && int64(body.size) >= c.body.announced)
+	return ok && h == x.body.handle && (body.size < 0 || x.body.announced >= 0 && int64(body.size) >= x.body.announced)
 }
 
 // foreseeBeforeStream is foresee for a response that is a stream. With Request.FullDuplex

@@ -30,9 +30,9 @@ func tooSlow(reason string) error {
 	return &net.OpError{Op: "read", Net: "tcp", Err: slowError{refusing(StatusRequestTimeout, reason)}}
 }
 
-// checkRequest refuses what is well-formed but wrong, or not wanted here.
-func (c *serverConn) checkRequest() error {
-	head := &c.ctx.Request.Header.head
+// checkRequest refuses what is well-formed but wrong, or not wanted here. known remembers valid hosts.
+func (x *exchange) checkRequest(known *target.KnownHost) error {
+	head := &x.ctx.Request.Header.head
 	form := target.Origin
 	if !head.TargetChecked {
 		var err error
@@ -41,7 +41,7 @@ func (c *serverConn) checkRequest() error {
 		}
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {
-		if host := head.Fields.Value(i); !c.host.IsValid(host) && !(len(host) == 0 && form != target.Origin) {
+		if host := head.Fields.Value(i); !known.IsValid(host) && !(len(host) == 0 && form != target.Origin) {
 			return errBadHost
 		}
 	}
@@ -52,52 +52,65 @@ func (c *serverConn) checkRequest() error {
 		if head.Body != message.NoBody {
 			return errTraceBody
 		}
-		if head.MethodID == message.Trace && !c.srv.AllowTrace {
+		if head.MethodID == message.Trace && !x.server.AllowTrace {
 			return errTraceRefused
 		}
 	}
-	if c.srv.GetOnly {
+	if x.server.GetOnly {
 		return ErrGetOnly
 	}
 	return nil
 }
 
-// decideExpectation settles who says 100 (Continue) to a request with these expectations, and when.
-func (c *serverConn) decideExpectation(expects message.Flags) error {
-	if c.http10 {
-		return nil
-	}
+// decideExpectation settles who says 100 (Continue) to a request with these expectations. now reports whether the wire has
+// to say so at once.
+func (x *exchange) decideExpectation(expects message.Flags) (now bool, err error) {
 	if expects&message.ExpectOther != 0 {
-		return errExpectation
+		return false, errExpectation
 	}
-	if c.body.ended() {
-		return nil
+	if x.body.ended() {
+		return false, nil
 	}
 	status := StatusContinue
-	switch s := c.srv; {
+	switch s := x.server; {
 	case s.ExpectHandler != nil:
-		c.close = true // so that a response that ExpectHandler writes itself says so
-		status = s.ExpectHandler(&c.ctx)
-		if c.ctx.stream.ex != nil || c.hijacked {
-			return &refusal{status}
+		if status, err = x.askExpectHandler(); err != nil {
+			return false, err
 		}
-		c.close = false
 	case s.ContinueHandler != nil:
-		if !s.ContinueHandler(&c.ctx.Request.Header) {
+		if !s.ContinueHandler(&x.ctx.Request.Header) {
 			status = StatusExpectationFailed
 		}
 	default:
-		c.awaits100 = len(c.input.unread()) == 0
-		return nil
+		x.awaits100 = len(x.wire.input.unread()) == 0
+		return false, nil
 	}
 	if status != StatusContinue {
-		c.ctx.Response.SetStatusCode(status)
-		return &refusal{status}
+		x.ctx.Response.SetStatusCode(status)
+		return false, &refusal{status}
 	}
-	if c.bodyTooLarge() { // it need not be sent
-		return ErrBodyTooLarge
+	if x.bodyTooLarge() { // it need not be sent
+		return false, ErrBodyTooLarge
 	}
-	c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+	return true, nil
+}
+
+// askExpectHandler returns the status that the ExpectHandler wants. If the ExpectHandler has sent the response itself, the
+// error is a *refusal.
+func (x *exchange) askExpectHandler() (status int, err error) {
+	c := x.wire
+	c.close = true // so that a response that ExpectHandler writes itself says so
+	status = x.server.ExpectHandler(&x.ctx)
+	if x.ctx.stream.ex != nil || c.hijacked {
+		return status, &refusal{status}
+	}
+	c.close = false
+	return status, nil
+}
+
+// sayContinue sends 100 (Continue).
+func (c *serverConn) sayContinue() error {
+	c.output.appendString(continueResponse)
 	c.limitWriting()
 	return c.output.flush()
 }

@@ -38,7 +38,7 @@ type serverConn struct {
 	http10    bool // HTTP/1.0: neither 1xx nor chunks
 	keepAlive bool // the client allows another request
 
-	host target.KnownHost
+	host target.KnownHost // for checkRequest
 
 	close    bool // no request after this one
 	unframed bool // only the end of the connection ends the response, see beginUnframed
@@ -268,7 +268,7 @@ var errIdle = errors.New("no further request")
 func (c *serverConn) readHead() next {
 	in := &c.input
 	if c.exchange == nil {
-		c.exchange = c.srv.acquireExchange()
+		c.exchange = c.newExchange()
 	}
 	c.began = c.now
 	c.resumeHead()
@@ -432,7 +432,7 @@ func (c *serverConn) takeRequest() error {
 	}
 	c.noteHead(&ctx.Request.Header.head)
 	x.maxBody, x.readTimeout, x.writeLimit = c.set.maxBody, c.set.read, c.set.write
-	if err := c.checkRequest(); err != nil {
+	if err := x.checkRequest(&c.host); err != nil {
 		return err
 	}
 	// The hooks below may change the header, but not where the request ends. So that is read from the header first.
@@ -442,8 +442,12 @@ func (c *serverConn) takeRequest() error {
 	if f := c.srv.HeaderReceived; f != nil {
 		x.configure(f(&ctx.Request.Header))
 	}
-	if expects != 0 {
-		if err := c.decideExpectation(expects); err != nil {
+	if expects != 0 && !c.http10 {
+		now, err := x.decideExpectation(expects)
+		if now {
+			err = c.sayContinue()
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -459,12 +463,13 @@ func (c *serverConn) takeRequest() error {
 
 // answerRequest calls the handler and writes the response.
 func (c *serverConn) answerRequest() next {
-	ctx := &c.ctx
+	x := c.exchange
+	ctx := &x.ctx
 	var panicked, aborted bool
 	if c.set.maxAtOnce == 0 {
-		panicked, aborted = c.runHandler()
+		panicked, aborted = x.runHandler()
 	} else {
-		panicked, aborted = c.runOneOfMany()
+		panicked, aborted = x.runOneOfMany()
 	}
 	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
 		if c.detach(answer) {
@@ -487,9 +492,11 @@ func (c *serverConn) answerRequest() next {
 		ctx.stream.abort(&c.output)
 		return c.endedBy(ErrAbortHandler)
 	}
-	if err := c.afterHandler(panicked); err != nil {
+	last, err := x.afterHandler(panicked)
+	if err != nil {
 		return c.endedBy(err)
 	}
+	c.close = c.close || last
 	return c.endedBy(c.respond())
 }
 
@@ -501,7 +508,8 @@ func (c *serverConn) noteHead(head *message.Head) {
 // runHandler calls the handler and reports whether it panicked. A handler that
 // calls runtime.Goexit takes the goroutine with it; its connection is closed by the
 // deferred calls of serveConn.
-func (c *serverConn) runHandler() (panicked, aborted bool) {
+func (x *exchange) runHandler() (panicked, aborted bool) {
+	c := x.wire
 	defer func() {
 		if v := recover(); v != nil {
 			if panicked, aborted = true, isAbort(v); aborted {
@@ -513,17 +521,17 @@ func (c *serverConn) runHandler() (panicked, aborted bool) {
 	if c.loop.conn != nil {
 		c.handleOnLoop()
 	} else {
-		c.srv.Handler(&c.ctx)
+		x.server.Handler(&x.ctx)
 	}
 	return false, false
 }
 
 // runOneOfMany is runHandler with MaxConcurrentRequests.
-func (c *serverConn) runOneOfMany() (panicked, aborted bool) {
-	s, ctx := c.srv, &c.ctx
+func (x *exchange) runOneOfMany() (panicked, aborted bool) {
+	s, c, ctx := x.server, x.wire, &x.ctx
 	defer s.running.Add(-1)
-	if s.running.Add(1) <= c.set.maxAtOnce {
-		return c.runHandler()
+	if s.running.Add(1) <= s.set.maxAtOnce {
+		return x.runHandler()
 	}
 	s.busy.Add(1)
 	s.log.refusal(c, StatusServiceUnavailable, ErrRequestLimit)
@@ -534,29 +542,30 @@ func (c *serverConn) runOneOfMany() (panicked, aborted bool) {
 	return panicked, false
 }
 
-// afterHandler settles what the handler left: watchers, an unread body, a panic.
-func (c *serverConn) afterHandler(panicked bool) error {
-	ctx := &c.ctx
+// afterHandler settles what the handler left: watchers, an unread body, a panic. It reports whether this has to be the last
+// request on an HTTP/1 connection.
+func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
+	ctx, b := &x.ctx, &x.body
 	if !ctx.Response.IsBodyStream() { // which may be made of it
-		c.body.sever() // first, because a goroutine that reads the end of the body makes the server watch the connection
+		b.sever() // first, because a goroutine that reads the end of the body makes the server watch the connection
 	}
-	c.stopWatching()
-	err := c.body.failure()
+	x.stopWatching()
+	failure := b.failure()
 	switch {
 	case panicked:
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 		ctx.hijackHandler = nil
-		c.close = true
-	case err != nil && err != ErrBodyClosed && err != os.ErrDeadlineExceeded && !c.srv.StreamRequestBody && ctx.stream.ex == nil:
-		return err // the handler saw no body where there was one
+		last = true
+	case failure != nil && failure != ErrBodyClosed && failure != os.ErrDeadlineExceeded && !x.server.StreamRequestBody && ctx.stream.ex == nil:
+		return false, failure // the handler saw no body where there was one
 	}
 	if ctx.hijackHandler != nil {
-		return nil // its owner gets what is left of the body
+		return last, nil // its owner gets what is left of the body
 	}
-	if err != nil || !c.body.ended() && !ctx.Response.IsBodyStream() && c.body.tooMuchToDrain() {
-		c.close = true
+	if failure != nil || !b.ended() && !ctx.Response.IsBodyStream() && b.tooMuchToDrain() {
+		last = true
 	}
-	return nil
+	return last, nil
 }
 
 // recycle makes the connection ready for the next request.
@@ -584,7 +593,7 @@ func (c *serverConn) release() {
 func (c *serverConn) releaseExchange() {
 	c.body.close()
 	if c.ctx.LastTimeoutErrorResponse() != nil {
-		c.abandonCtx()
+		c.abandon()
 		return
 	}
 	c.stopWatching()

@@ -206,7 +206,7 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 func connOf(set *settings) *serverConn {
 	c := new(serverConn)
 	c.srv, c.set = new(Server), set
-	c.exchange = c.srv.acquireExchange()
+	c.exchange = c.newExchange()
 	return c
 }
 
@@ -221,7 +221,7 @@ func TestRecyclePlain(t *testing.T) {
 			for i := range left {
 				c := connOf(&settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}})
 				c.keepAlive = true
-				c.wire, c.ctx.ex = c, c.exchange
+				c.ctx.ex = c.exchange
 				c.output.c, c.input.c = c, c
 				ctx := &c.ctx
 				head, body, _ := strings.Cut(tt.request, "\r\n\r\n")

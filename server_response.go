@@ -58,7 +58,7 @@ func (c *serverConn) decideClose() {
 }
 
 // limitWriting gives what is written from now on the time that a response has.
-func (c *serverConn) limitWriting() { c.output.limitTo(c.writeLimit) }
+func (x *exchange) limitWriting() { x.wire.output.limitTo(x.writeLimit) }
 
 // correct sees to it that the client does not take what follows the response for
 // something else than it is, and reports whether that took another response.
@@ -89,8 +89,8 @@ func (x *exchange) correct() (replaced bool) {
 }
 
 // opensTunnel reports whether what follows the head of the response is a tunnel.
-func (c *exchange) opensTunnel() bool {
-	return c.method == message.Connect && c.ctx.Response.StatusCode()/100 == 2
+func (x *exchange) opensTunnel() bool {
+	return x.method == message.Connect && x.ctx.Response.StatusCode()/100 == 2
 }
 
 // writeResponse writes head and body of ctx.Response.
@@ -152,19 +152,21 @@ func (c *serverConn) continueNow() {
 		c.close = true
 		return
 	}
-	c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+	c.output.appendString(continueResponse)
 }
 
+// continueResponse invites the client to send the body.
+const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n"
+
 // outgoing is what the server adds to every head that is sent now.
-func (c *serverConn) outgoing(now time.Time) outgoing {
+func (x *exchange) outgoing(now time.Time) outgoing {
+	s := x.server
 	out := outgoing{
-		server:             c.set.server,
-		keepAlive:          c.http10,
-		defaultContentType: !c.srv.NoDefaultContentType,
+		server:             s.set.server,
+		defaultContentType: !s.NoDefaultContentType,
 	}
-	if !c.srv.NoDefaultDate {
+	if !s.NoDefaultDate {
 		out.date = now
-		out.usual = c.srv.starts.at(out.date, c.set.server)
 	}
 	return out
 }
@@ -174,9 +176,12 @@ func (c *serverConn) writeHead(out *outgoing) {
 	resp := &c.ctx.Response
 	c.close = c.close || out.close
 	out.close = c.close && (!c.http10 || resp.Header.hasToSayClose())
-	out.keepAlive = !c.close && (out.keepAlive || resp.Header.head.Flags&message.ConnectionKeepAlive != 0) // said by the handler
+	out.keepAlive = !c.close && (c.http10 || resp.Header.head.Flags&message.ConnectionKeepAlive != 0) // said by the handler
 	if c.ctx.hijackHandler != nil && (c.opensTunnel() || resp.StatusCode() == StatusSwitchingProtocols) {
 		out.close, out.keepAlive = false, false // it goes on, as something else
+	}
+	if !out.date.IsZero() {
+		out.usual = c.srv.starts.at(out.date, out.server)
 	}
 	o := &c.output
 	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), out)
