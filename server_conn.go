@@ -493,9 +493,9 @@ func (c *serverConn) answerRequest() next {
 	if c.hijacked {
 		return nextHijacked
 	}
-	c.resetDeadlines()
 	if aborted || panicked && ctx.stream.conn != nil {
 		c.body.sever()
+		c.resetDeadlines()
 		ctx.stream.abort(&c.output)
 		return c.endedBy(ErrAbortHandler)
 	}
@@ -566,6 +566,7 @@ func (c *serverConn) afterHandler(panicked bool) error {
 		c.body.sever() // first, because a goroutine that reads the end of the body makes the server watch the connection
 	}
 	c.stopWatching()
+	c.resetDeadlines()
 	err := c.body.failure()
 	switch {
 	case panicked:

@@ -64,13 +64,13 @@ func (c *serverConn) abandonCtx() (begun bool) {
 	begun = c.ctx.stream.leave(c) // before the context ends, so that no handler writes any more
 	c.shared = true
 	over := c.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
+	c.stopWatching()
+	c.body.close()
 	if c.hijacked {
 		begun = true
 	} else {
-		c.resetDeadlines()
+		c.resetDeadlines() // after a late read of the body, which sets deadlines too
 	}
-	c.stopWatching()
-	c.body.close()
 	c.input.abandon()
 	if over {
 		c.guard("Close", c.ctx.cleanUp)
