@@ -304,6 +304,9 @@ func (b *requestBody) flushOutput() error {
 		return nil
 	}
 	defer s.mu.Unlock()
+	if s.left {
+		return nil // the server is going to cut the body off
+	}
 	if c.awaits100 {
 		c.awaits100 = false
 		c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
