@@ -330,13 +330,19 @@ func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0
 // no limit.
 //
 // The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
-// the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
-// served by a Server, the error wraps errors.ErrUnsupported.
+// the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. SetReadDeadline fails if
+// the request has timed out. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
-	if ctx.ex == nil {
+	x, l := ctx.ex, &ctx.life
+	if x == nil {
 		return errNotServed
 	}
-	c := ctx.ex.wire
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left {
+		return l.err
+	}
+	c := x.wire
 	c.input.byHand.Store(&t)
 	return c.nc.SetReadDeadline(t)
 }
@@ -347,14 +353,25 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 //
 // The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
 // that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any
-// goroutine may call SetWriteDeadline. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
+// goroutine may call SetWriteDeadline. SetWriteDeadline fails if the request has timed out. If the request is not served
+// by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
-	if ctx.ex == nil {
+	x, l := ctx.ex, &ctx.life
+	if x == nil {
 		return errNotServed
 	}
-	c := ctx.ex.wire
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left {
+		return l.err
+	}
+	c := x.wire
 	c.output.byHand.Store(&t)
-	return c.nc.SetWriteDeadline(t)
+	err := c.nc.SetWriteDeadline(t)
+	if c.output.cut.Load() { // the server is interrupting a write, see ResponseStream.leave
+		c.nc.SetWriteDeadline(time.Unix(1, 0))
+	}
+	return err
 }
 
 // resetDeadlines puts the server's own settings in force again.

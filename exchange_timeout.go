@@ -28,13 +28,13 @@ func (c *serverConn) abandon() (begun bool) {
 	begun = x.ctx.stream.leave(c) // before the context ends, so that no handler writes any more
 	c.shared = true
 	over := x.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
+	x.stopWatching()
+	x.body.close()
 	if c.hijacked {
 		begun = true
 	} else {
-		c.resetDeadlines()
+		c.resetDeadlines() // after a late read of the body, which sets deadlines too
 	}
-	x.stopWatching()
-	x.body.close()
 	c.input.abandon()
 	if over {
 		c.guard("Close", x.ctx.cleanUp)

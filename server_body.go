@@ -301,6 +301,9 @@ func (b *requestBody) flushOutput() error {
 		return nil
 	}
 	defer s.mu.Unlock()
+	if s.left {
+		return nil // the server is going to cut the body off
+	}
 	if x.awaits100 {
 		x.awaits100 = false
 		c.output.appendString(continueResponse)

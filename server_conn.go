@@ -486,9 +486,9 @@ func (c *serverConn) answerRequest() next {
 	if c.hijacked {
 		return nextHijacked
 	}
-	c.resetDeadlines()
 	if aborted || panicked && ctx.stream.ex != nil {
 		c.body.sever()
+		c.resetDeadlines()
 		ctx.stream.abort(&c.output)
 		return c.endedBy(ErrAbortHandler)
 	}
@@ -550,6 +550,7 @@ func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
 		b.sever() // first, because a goroutine that reads the end of the body makes the server watch the connection
 	}
 	x.stopWatching()
+	x.wire.resetDeadlines()
 	failure := b.failure()
 	switch {
 	case panicked:
