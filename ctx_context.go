@@ -23,6 +23,7 @@ type lifetime struct {
 	ahead    []byte          // bytes that the watcher has read
 	parent   context.Context // from Server.ConnContext or InitContext; may be nil
 	gone     *disconnect     // list of the calls of OnDisconnect, the latest first
+	kept     bool            // OnDisconnect was called, and the program may have kept its result
 
 	// The server leaves a request that has timed out to its handlers.
 	left  bool // the server no longer uses the request
@@ -79,7 +80,7 @@ func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := &disconnect{f: f, log: ctx.config().logger(), next: l.gone}
-	l.gone = d
+	l.gone, l.kept = d, true
 	if l.err != nil {
 		l.tellGone(l.err)
 	} else {
@@ -231,7 +232,7 @@ func (l *lifetime) unhook() {
 
 // end ends the lifetime together with the request. It reports whether l can be used for another request. It
 // cannot after a call of Done, because derived contexts look at l when they learn that it has ended, which may
-// be later.
+// be later, nor after a call of OnDisconnect, whose result points to l.
 func (l *lifetime) end() (again bool) {
 	if l.used.Load() {
 		return l.endUsed()
@@ -244,7 +245,7 @@ func (l *lifetime) endUsed() (again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.canWatch = false
-	if l.done != nil {
+	if l.done != nil || l.kept {
 		l.gone = nil
 		l.cancelLocked(context.Canceled)
 		return false

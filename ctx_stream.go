@@ -120,7 +120,7 @@ const streamGather = 4 << 10
 // begin writes the head. s is locked.
 func (s *ResponseStream) begin(x *exchange) {
 	c := x.wire
-	c.shared = true
+	x.shared = true
 	replaced := x.correct()
 	resp := &x.ctx.Response
 	if replaced {

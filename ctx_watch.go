@@ -89,7 +89,6 @@ func (x *exchange) stopWatching() {
 
 func (x *exchange) endWatching() {
 	l, c := &x.ctx.life, x.wire
-	c.shared = true
 	l.mu.Lock()
 	l.canWatch = false
 	watcher := l.watcher

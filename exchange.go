@@ -15,6 +15,8 @@ type exchange struct {
 
 	body requestBody
 
+	shared bool // the program was given something that points here, and may have kept it
+
 	began       time.Time      // when the first byte of the request was there
 	method      message.Method // as received: a handler cannot change it
 	awaits100   bool           // the client waits for 100 before it sends the body

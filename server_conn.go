@@ -48,7 +48,7 @@ type serverConn struct {
 	err    error   // why the connection ended; nil if that is routine
 	handed *hijack // what becomes of a connection that was hijacked; nil if its handler has it already
 
-	shared bool // others were handed something that points here, and may have kept it
+	shared bool // an exchange that points here was left to its handlers
 }
 
 // connection is the part of a serverConn that does not depend on HTTP: the socket, its place in the connection table
@@ -617,7 +617,7 @@ func (c *serverConn) dropExchange() {
 // endExchange ends the request, and reports whether its exchange is ready for another one.
 func (c *serverConn) endExchange() (again bool) {
 	c.body.close()
-	if again = c.recycleCtx(); !again {
+	if again = c.recycleCtx() && !c.exchange.shared; !again {
 		c.leaveWire()
 	}
 	c.awaits100 = false
