@@ -72,7 +72,7 @@ func (c *serverConn) takeBody(announced int64) error {
 		return ErrBodyTooLarge
 	}
 	if stream || c.awaits100 {
-		b.handle, c.shared = &bodyHandle{body: b, whole: c.maxBody}, true
+		b.handle = &bodyHandle{body: b, whole: c.maxBody}
 		b.whole = !stream // a handler that does not know of streams makes forms of it
 		req.body.source, req.body.size = b.handle, streamSize(announced)
 		return nil
