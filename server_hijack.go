@@ -116,7 +116,7 @@ func (c *serverConn) take() (net.Conn, error) {
 		return nil, err
 	}
 	c.endUnframed()
-	c.hijacked, c.shared = true, true
+	c.hijacked = true
 	s.end()
 	c.nc.SetDeadline(time.Time{})
 	nc, err := c.leaveLoop()
