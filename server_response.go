@@ -219,9 +219,6 @@ func (c *serverConn) takeBack(mark int, err error) error {
 // chunks, or all there is up to the end of the connection.
 func (c *serverConn) writeStream(length int64) error {
 	b := &c.ctx.Response.body
-	if fileOf(b.stream) == nil { // a file keeps nothing that it is handed
-		c.shared = true
-	}
 	sink := streamSink{o: &c.output, chunked: length == lengthChunked, left: length}
 	var err error
 	if b.writer != nil {
