@@ -119,7 +119,6 @@ const streamGather = 4 << 10
 
 // begin writes the head. s is locked.
 func (s *ResponseStream) begin(c *serverConn) {
-	c.shared = true
 	if c.awaits100 { // it may, or may not, send the body
 		c.awaits100, c.close = false, true
 	}
