@@ -89,7 +89,6 @@ func (c *serverConn) stopWatching() {
 
 func (c *serverConn) endWatching() {
 	l := &c.ctx.life
-	c.shared = true
 	l.mu.Lock()
 	l.canWatch = false
 	watcher := l.watcher
