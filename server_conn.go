@@ -81,7 +81,7 @@ type exchange struct {
 	began       time.Time      // when the first byte of the request was there
 	method      message.Method // as received: a handler cannot change it
 	awaits100   bool           // the client waits for 100 before it sends the body
-	shared      bool           // others were handed something that points here, and may have kept it
+	shared      bool           // a handler that has timed out may still use ctx, which points here
 	maxBody     int64
 	readTimeout time.Duration
 	writeLimit  time.Duration

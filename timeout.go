@@ -61,8 +61,8 @@ func (c *serverConn) detach(answer *Response) (late bool) {
 // abandonCtx leaves ctx to the handlers that still use it. begun reports whether a handler has started the
 // response or taken the connection. Afterwards no handler uses the connection.
 func (c *serverConn) abandonCtx() (begun bool) {
-	begun = c.ctx.stream.leave(c) // before the context ends, so that no handler writes any more
-	c.shared = true
+	begun = c.ctx.stream.leave(c)                      // before the context ends, so that no handler writes any more
+	c.shared = true                                    // ctx points to c; without this, TestLateHandlers and the case "context" of TestKeptByHandlers fail
 	over := c.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
 	c.stopWatching()
 	c.body.close()
