@@ -22,11 +22,12 @@ func (c *serverConn) detach(answer *Response) (late bool) {
 }
 
 // abandon leaves the exchange to the handlers that still use it. begun reports whether a handler has started the
-// response or taken the connection. Afterwards no handler uses the connection.
+// response or taken the connection. Afterwards no handler uses the connection, but a handler may still look at it. Without
+// the mark shared, TestLateHandlers and the case "context" of TestKeptByHandlers fail.
 func (c *serverConn) abandon() (begun bool) {
 	x := c.exchange
-	begun = x.ctx.stream.leave(c) // before the context ends, so that no handler writes any more
-	c.shared = true
+	begun = x.ctx.stream.leave(c)                      // before the context ends, so that no handler writes any more
+	c.shared = true // x points to c
 	over := x.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
 	x.stopWatching()
 	x.body.close()
