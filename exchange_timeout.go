@@ -27,7 +27,7 @@ func (c *serverConn) detach(answer *Response) (late bool) {
 func (c *serverConn) abandon() (begun bool) {
 	x := c.exchange
 	begun = x.ctx.stream.leave(c)                      // before the context ends, so that no handler writes any more
-	c.shared = true // x points to c
+	c.shared = true                                    // x points to c
 	over := x.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
 	x.stopWatching()
 	x.body.close()
