@@ -19,11 +19,11 @@ import (
 //
 //	server_conn.go      the loop, and what a request goes through
 //	server_input.go     reading, deadlines of reading, buffers
-//	server_body.go      the body of the request: the one owner of its framing
-//	server_body_rest.go what the handler leaves of it
+//	h1_body.go          the body of the request: the one owner of its framing
+//	h1_body_rest.go     what the handler leaves of it
 //	server_output.go    writing, deadlines of writing
-//	server_response.go  how a response becomes bytes
-//	server_plain.go     how most do
+//	h1_response.go      how a response becomes bytes
+//	h1_plain.go         how most do
 //	server_close.go     refusals, and ways a connection ends
 //
 // All fields belong to the goroutine that serves, except the state and the links in entry.

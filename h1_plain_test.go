@@ -175,7 +175,7 @@ func TestWhyNotPlain(t *testing.T) {
 			t.Errorf("%q instead of %q", c.whyNotPlain(), want)
 		}
 	}
-	source, err := os.ReadFile("server_plain.go")
+	source, err := os.ReadFile("h1_plain.go")
 	if err != nil {
 		t.Fatal(err)
 	}
