@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
 )
 
 // RequestCtx holds a request and its response. A RequestCtx also implements context.Context for the request.
@@ -306,27 +305,4 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 		x.awaits100 = false
 	}
 	return x.wire.writeInterim(status)
-}
-
-// writeInterim writes an interim response with the headers of the response.
-func (c *serverConn) writeInterim(status int) error {
-	c.limitWriting()
-	o := &c.output
-	o.buf = appendInterim(o.room(headRoom), status, &c.ctx.Response.Header.head.Fields)
-	return o.flush()
-}
-
-// appendInterim appends an interim response with the fields of l, but for those that
-// only a final response can have.
-func appendInterim(dst []byte, status int, l *field.List) []byte {
-	dst = http1.AppendStatusLine(dst, status, StatusMessage(status))
-	for i := range l.Len() {
-		switch l.ID(i) {
-		case field.ContentLength, field.TransferEncoding, field.Connection, field.Trailer, field.Date, field.Server:
-			continue
-		}
-		name, value := l.At(i)
-		dst = http1.AppendField(dst, name, value)
-	}
-	return append(dst, "\r\n"...)
 }

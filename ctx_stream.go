@@ -9,7 +9,6 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
-	"github.com/gallop-http/gallop/internal/message"
 )
 
 // StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to the
@@ -131,43 +130,6 @@ func (s *ResponseStream) begin(x *exchange) {
 	s.ex, s.sink = x, c.beginStream(s.none)
 	s.put(resp.body.bytes())
 	s.none = s.none || replaced // what is written was meant for another response
-}
-
-// beginStream writes the head of a response whose body is going to be written to the sink that beginStream returns.
-func (c *serverConn) beginStream(none bool) streamSink {
-	if c.awaits100 { // it may, or may not, send the body
-		c.awaits100, c.close = false, true
-	}
-	c.limitWriting()
-	c.decideClose()
-	c.foreseeBeforeStream()
-	out := c.outgoing(time.Now()) // not c.now: another goroutine may be reading the body, which sets it
-	out.length = c.streamedLength(none)
-	if out.length == lengthUntilClose {
-		out.close = true
-		c.beginUnframed()
-	}
-	c.writeHead(&out)
-	return streamSink{o: &c.output, chunked: out.length == lengthChunked, left: out.length}
-}
-
-// streamedLength returns what frames a body that is going to be written.
-func (c *serverConn) streamedLength(none bool) int64 {
-	resp := &c.ctx.Response
-	length := resp.Header.sentLength()
-	switch {
-	case resp.StatusCode() == StatusResetContent:
-		return 0
-	case length >= 0 && resp.StatusCode() != StatusNoContent:
-		return length
-	case none && c.method != message.HeadMethod:
-		return lengthNone
-	case !c.http10 && resp.Header.head.Body != message.UntilClose && resp.Header.sentMinor() > 0:
-		return lengthChunked
-	case none:
-		return lengthNone
-	}
-	return lengthUntilClose
 }
 
 // Write writes p to the body. If the response has no body, as for a HEAD request, Write discards p.

@@ -96,17 +96,23 @@
 //	ctx_response.go              setting the response
 //	ctx_stream.go                streams that a handler writes
 //	ctx_watch.go                 noticing that the client left
-//	exchange.go                  a request and its response
-//	exchange_check.go            refusing well-formed heads
+//	exchange.go                  a request, calling its handler
+//	exchange_body.go             request bodies as handlers read
+//	exchange_check.go            what both protocols check
 //	exchange_timeout.go          exchanges left to their handlers
-//	h1_body.go                   request bodies
+//	h1_body.go                   reading HTTP/1 request bodies
 //	h1_body_rest.go              draining unread request bodies
+//	h1_close.go                  refusals, ending HTTP/1 connections
+//	h1_head.go                   waiting for requests, reading heads
 //	h1_hijack.go                 handing connections over
 //	h1_plain.go                  the common response, written fast
 //	h1_response.go               sending responses
+//	h1_serve.go                  serving one request after another
+//	h1_stream.go                 sending bodies that are streams
+//	h1_wire.go                   the HTTP/1 wire, its steps
 //	server.go                    the server and its settings
 //	server_accept.go             accepting connections
-//	server_close.go              refusals, closing, lingering
+//	server_close.go              lingering on closed connections
 //	server_conn.go               serving a connection
 //	server_conns.go              the table of connections
 //	server_input.go              waiting and reading

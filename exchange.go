@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"os"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/message"
@@ -8,6 +9,11 @@ import (
 
 // exchange is one request and its response. The RequestCtx that the handler gets is a part of it, so that a request needs
 // one object from a pool. See docs/design/0010-exchange.md for connection, wire and exchange.
+//
+//	exchange.go          the exchange, how it begins, and calling its handler
+//	exchange_body.go     the request body as a handler sees it
+//	exchange_check.go    checks of the request, expectations, corrections of the response
+//	exchange_timeout.go  exchanges that are left to their handlers
 type exchange struct {
 	ctx    RequestCtx
 	server *Server
@@ -81,4 +87,68 @@ func (x *exchange) configure(rc RequestConfig) {
 	if rc.WriteTimeout > 0 {
 		x.writeLimit = rc.WriteTimeout
 	}
+}
+
+// runHandler calls the handler and reports whether it panicked. A handler that
+// calls runtime.Goexit takes the goroutine with it; its connection is closed by the
+// deferred calls of serveConn.
+func (x *exchange) runHandler() (panicked, aborted bool) {
+	c := x.wire
+	defer func() {
+		if v := recover(); v != nil {
+			if panicked, aborted = true, isAbort(v); aborted {
+				return
+			}
+			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in the handler", v)
+		}
+	}()
+	if c.loop.conn != nil {
+		c.handleOnLoop()
+	} else {
+		x.server.Handler(&x.ctx)
+	}
+	return false, false
+}
+
+// runOneOfMany is runHandler with MaxConcurrentRequests.
+func (x *exchange) runOneOfMany() (panicked, aborted bool) {
+	s, c, ctx := x.server, x.wire, &x.ctx
+	defer s.running.Add(-1)
+	if s.running.Add(1) <= s.set.maxAtOnce {
+		return x.runHandler()
+	}
+	s.busy.Add(1)
+	s.log.refusal(c, StatusServiceUnavailable, ErrRequestLimit)
+	ctx.Error(StatusMessage(StatusServiceUnavailable), StatusServiceUnavailable)
+	if s.ErrorHandler != nil {
+		panicked = !c.guard("the error handler", func() { s.ErrorHandler(ctx, ErrRequestLimit) })
+	}
+	return panicked, false
+}
+
+// afterHandler settles what the handler left: watchers, an unread body, a panic. It reports whether this has to be the last
+// request on an HTTP/1 connection.
+func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
+	ctx, b := &x.ctx, &x.body
+	if !ctx.Response.IsBodyStream() { // which may be made of it
+		b.sever() // first, because a goroutine that reads the end of the body makes the server watch the connection
+	}
+	x.stopWatching()
+	x.wire.resetDeadlines()
+	failure := b.failure()
+	switch {
+	case panicked:
+		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+		ctx.hijackHandler = nil
+		last = true
+	case failure != nil && failure != ErrBodyClosed && failure != os.ErrDeadlineExceeded && !x.server.StreamRequestBody && ctx.stream.ex == nil:
+		return false, failure // the handler saw no body where there was one
+	}
+	if ctx.hijackHandler != nil {
+		return last, nil // its owner gets what is left of the body
+	}
+	if failure != nil || !b.ended() && !ctx.Response.IsBodyStream() && b.tooMuchToDrain() {
+		last = true
+	}
+	return last, nil
 }

@@ -2,7 +2,9 @@ package gallop
 
 import (
 	"io"
+	"log/slog"
 	"net"
+	"time"
 
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/message"
@@ -108,14 +110,56 @@ func (x *exchange) askExpectHandler() (status int, err error) {
 	return status, nil
 }
 
-// sayContinue sends 100 (Continue).
-func (c *serverConn) sayContinue() error {
-	c.output.appendString(continueResponse)
-	c.limitWriting()
-	return c.output.flush()
-}
-
 // refusal is the error for a request that ExpectHandler or ContinueHandler refused with this status.
 type refusal struct{ status int }
 
 func (r *refusal) Error() string { return "expectation refused" }
+
+// limitWriting gives what is written from now on the time that a response has.
+func (x *exchange) limitWriting() { x.wire.output.limitTo(x.writeLimit) }
+
+// correct sees to it that the client does not take what follows the response for
+// something else than it is, and reports whether that took another response.
+func (x *exchange) correct() (replaced bool) {
+	ctx := &x.ctx
+	resp := &ctx.Response
+	if ctx.hijackHandler == nil {
+		switch status := resp.StatusCode(); {
+		case x.method == message.Connect && status/100 == 2:
+			// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
+			ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
+			replaced = true
+		case status < StatusOK:
+			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
+			c := x.wire
+			c.srv.log.write(&logEvent{level: slog.LevelError, text: "the handler answered with a status that is not final",
+				remote: c.nc.RemoteAddr(), conn: c.id, status: status}, "the handler answered %d, which is not final", status)
+			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+			replaced = true
+		}
+		if resp.SkipBody && x.method != message.HeadMethod {
+			resp.ResetBody()
+			resp.SkipBody = false
+		}
+	}
+	resp.SkipBody = resp.SkipBody || x.method == message.HeadMethod
+	return replaced
+}
+
+// opensTunnel reports whether what follows the head of the response is a tunnel.
+func (x *exchange) opensTunnel() bool {
+	return x.method == message.Connect && x.ctx.Response.StatusCode()/100 == 2
+}
+
+// outgoing is what the server adds to every head that is sent now.
+func (x *exchange) outgoing(now time.Time) outgoing {
+	s := x.server
+	out := outgoing{
+		server:             s.set.server,
+		defaultContentType: !s.NoDefaultContentType,
+	}
+	if !s.NoDefaultDate {
+		out.date = now
+	}
+	return out
+}
