@@ -232,7 +232,7 @@ func (l *lifetime) unhook() {
 
 // end ends the lifetime together with the request. It reports whether l can be used for another request. It
 // cannot after a call of Done, because derived contexts look at l when they learn that it has ended, which may
-// be later, nor after a call of OnDisconnect, whose result points to l.
+// be later. It cannot after a call of OnDisconnect either, because the result of OnDisconnect points to l.
 func (l *lifetime) end() (again bool) {
 	if l.used.Load() {
 		return l.endUsed()

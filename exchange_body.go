@@ -33,24 +33,14 @@ func (h *bodyHandle) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if len(h.rest) == 0 {
-		if b.kind == message.Fixed && b.left > 0 && b.err == nil && b.x.wire.input.empty() {
-			n, err := b.readConn(p[:min(int64(len(p)), b.left)])
-			b.took(n)
-			if n == 0 && err != nil {
-				return 0, b.fail(err)
-			}
-			h.noteEnd()
-			return n, nil
-		}
-		data, err := b.next()
-		if err != nil {
-			return 0, err
-		}
-		h.rest = data
-	}
 	n := copy(p, h.rest)
 	h.rest = h.rest[n:]
+	if n == 0 {
+		var err error
+		if n, h.rest, err = b.readInto(p); err != nil {
+			return 0, err
+		}
+	}
 	h.noteEnd()
 	return n, nil
 }

@@ -148,6 +148,21 @@ func (b *requestBody) readDirect(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// readInto reads the next bytes of the body into p. rest are further bytes that were read, which hold until the next call.
+func (b *requestBody) readInto(p []byte) (n int, rest []byte, err error) {
+	if b.kind == message.Fixed && b.left > 0 && b.err == nil && b.x.wire.input.empty() {
+		n, err = b.readConn(p[:min(int64(len(p)), b.left)])
+		b.took(n)
+		if n == 0 && err != nil {
+			return 0, nil, b.fail(err)
+		}
+		return n, nil, nil
+	}
+	data, err := b.next()
+	n = copy(p, data)
+	return n, data[n:], err
+}
+
 // next returns the next bytes of the body: a view of the input buffer that holds
 // until the next call. At the end of the body the error is io.EOF.
 func (b *requestBody) next() ([]byte, error) {
