@@ -263,17 +263,6 @@ func (s *fileSection) Read(p []byte) (int, error) {
 // Close closes the file.
 func (s *fileSection) Close() error { return s.file.Close() }
 
-// fileOf returns the file that r reads, or nil if r is something else.
-func fileOf(r io.Reader) *os.File {
-	switch r := r.(type) {
-	case *os.File:
-		return r
-	case *fileSection:
-		return r.file
-	}
-	return nil
-}
-
 // fileAt returns the file that r reads, and the offset of the next byte. It reports false if r is something else, or if
 // the file has no offsets, like a pipe.
 func fileAt(r io.Reader) (file *os.File, at int64, ok bool) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
 )
 
 // RequestCtx holds a request and its response. A RequestCtx also implements context.Context for the request.
@@ -27,9 +26,8 @@ type RequestCtx struct {
 	// Response is the response that the server sends after the handler has returned.
 	Response Response
 
-	server *Server
-	conn   *serverConn // nil unless a server serves this request
-	life   lifetime
+	ex   *exchange // nil unless a server serves this request
+	life lifetime
 
 	time       time.Time
 	connID     uint64
@@ -46,29 +44,6 @@ type RequestCtx struct {
 	fakeConn   net.Conn
 	log        Logger
 	logFor     ctxLogger
-}
-
-// begin makes ctx that of the request whose head c has read. A ctx that c did not serve before also needs settle.
-func (ctx *RequestCtx) begin(c *serverConn) {
-	ctx.time = c.now
-	ctx.connID, ctx.requestNum = c.id, c.requests
-	ctx.Request.isTLS, ctx.Request.maxArgs = c.tls != nil, c.set.maxArgs
-}
-
-// settle does the part of begin that only the first request on c needs, and that only servers with unusual settings need for
-// each request.
-func (ctx *RequestCtx) settle(c *serverConn) {
-	ctx.conn, ctx.server = c, c.srv
-	if c.srv.DisableHeaderNamesNormalizing {
-		ctx.Request.Header.flags |= namesAsGiven
-		ctx.Response.Header.flags |= namesAsGiven
-	}
-	if c.srv.NoDefaultContentType {
-		ctx.Response.Header.flags |= noDefaultContentType
-	}
-	if cc := c.entry.context; cc != nil {
-		ctx.InitContext(cc.forRequest(c))
-	}
 }
 
 // recycle ends the request, and reports whether ctx is ready for another one. If it
@@ -107,8 +82,8 @@ func (ctx *RequestCtx) cleanUp() {
 
 // config returns the server of ctx, or one of default settings without it.
 func (ctx *RequestCtx) config() *Server {
-	if ctx.server != nil {
-		return ctx.server
+	if ctx.ex != nil {
+		return ctx.ex.server
 	}
 	return &noServer
 }
@@ -133,7 +108,7 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 		ctx.life = lifetime{}
 	}
 	ctx.timeout.Store(nil)
-	ctx.server, ctx.conn = nil, nil
+	ctx.ex = nil
 	ctx.fakeConn, ctx.log, ctx.mayHijack = conn, logger, false
 	ctx.openStream, ctx.stream.away = nil, nil
 	ctx.time = time.Now()
@@ -169,8 +144,8 @@ func (ctx *RequestCtx) Parent() context.Context {
 // returns the same value for all requests on a connection. The methods of this value that read, write, close or set
 // deadlines fail with errors.ErrUnsupported. If the request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
-	if ctx.conn != nil {
-		return ctx.conn.nc
+	if ctx.ex != nil {
+		return ctx.ex.wire.nc
 	}
 	return ctx.fakeConn
 }
@@ -184,8 +159,8 @@ func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 
 // ConnTime returns the time at which the server started to serve the connection.
 func (ctx *RequestCtx) ConnTime() time.Time {
-	if ctx.conn != nil {
-		began, _ := ctx.conn.begun()
+	if ctx.ex != nil {
+		began, _ := ctx.ex.wire.begun()
 		return began
 	}
 	return ctx.time
@@ -310,42 +285,24 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus
 	}
-	c := ctx.conn
-	if c == nil || c.http10 {
+	if ctx.ex == nil || ctx.ex.wire.http10 {
 		return nil
 	}
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != nil {
+	if s.ex != nil {
 		return errStreamOther
 	}
-	if _, err := ctx.owned(); err != nil {
+	x, err := ctx.owned()
+	if err != nil {
 		return err
 	}
 	if status == StatusContinue {
-		if !c.awaits100 {
+		if !x.awaits100 {
 			return nil
 		}
-		c.awaits100 = false
+		x.awaits100 = false
 	}
-	c.limitWriting()
-	o := &c.output
-	o.buf = appendInterim(o.room(headRoom), status, &ctx.Response.Header.head.Fields)
-	return o.flush()
-}
-
-// appendInterim appends an interim response with the fields of l, but for those that
-// only a final response can have.
-func appendInterim(dst []byte, status int, l *field.List) []byte {
-	dst = http1.AppendStatusLine(dst, status, StatusMessage(status))
-	for i := range l.Len() {
-		switch l.ID(i) {
-		case field.ContentLength, field.TransferEncoding, field.Connection, field.Trailer, field.Date, field.Server:
-			continue
-		}
-		name, value := l.At(i)
-		dst = http1.AppendField(dst, name, value)
-	}
-	return append(dst, "\r\n"...)
+	return x.wire.writeInterim(status)
 }

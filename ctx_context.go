@@ -23,6 +23,7 @@ type lifetime struct {
 	ahead    []byte          // bytes that the watcher has read
 	parent   context.Context // from Server.ConnContext or InitContext; may be nil
 	gone     *disconnect     // list of the calls of OnDisconnect, the latest first
+	kept     bool            // OnDisconnect was called, and the program may have kept its result
 
 	// The server leaves a request that has timed out to its handlers.
 	left  bool // the server no longer uses the request
@@ -52,9 +53,9 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 		return l.done
 	}
 	done := l.done
-	if ctx.conn != nil {
-		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.conn.srv.stopped, func() { l.cancelIf(done, context.Canceled) }))
-		ctx.conn.watch(l)
+	if ctx.ex != nil {
+		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.ex.server.stopped, func() { l.cancelIf(done, context.Canceled) }))
+		ctx.ex.wire.watch(l)
 	}
 	l.followParent()
 	return done
@@ -79,12 +80,12 @@ func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := &disconnect{f: f, log: ctx.config().logger(), next: l.gone}
-	l.gone = d
+	l.gone, l.kept = d, true
 	if l.err != nil {
 		l.tellGone(l.err)
 	} else {
-		if ctx.conn != nil {
-			ctx.conn.watch(l)
+		if ctx.ex != nil {
+			ctx.ex.wire.watch(l)
 		}
 		l.followParent()
 	}
@@ -125,7 +126,7 @@ func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err == nil && ctx.conn != nil && ctx.conn.srv.stopped.Err() != nil {
+	if l.err == nil && ctx.ex != nil && ctx.ex.server.stopped.Err() != nil {
 		return context.Canceled
 	}
 	if l.err == nil && l.parent != nil {
@@ -230,7 +231,7 @@ func (l *lifetime) unhook() {
 
 // end ends the lifetime together with the request. It reports whether l can be used for another request. It
 // cannot after a call of Done, because derived contexts look at l when they learn that it has ended, which may
-// be later.
+// be later. It cannot after a call of OnDisconnect either, because the result of OnDisconnect points to l.
 func (l *lifetime) end() (again bool) {
 	if l.used.Load() {
 		return l.endUsed()
@@ -243,7 +244,7 @@ func (l *lifetime) endUsed() (again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.canWatch = false
-	if l.done != nil {
+	if l.done != nil || l.kept {
 		l.gone = nil
 		l.cancelLocked(context.Canceled)
 		return false
@@ -329,13 +330,19 @@ func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0
 // no limit.
 //
 // The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
-// the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
-// served by a Server, the error wraps errors.ErrUnsupported.
+// the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. SetReadDeadline fails if
+// the request has timed out. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
-	c := ctx.conn
-	if c == nil {
+	x, l := ctx.ex, &ctx.life
+	if x == nil {
 		return errNotServed
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left {
+		return l.err
+	}
+	c := x.wire
 	c.input.byHand.Store(&t)
 	return c.nc.SetReadDeadline(t)
 }
@@ -346,14 +353,25 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 //
 // The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
 // that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any
-// goroutine may call SetWriteDeadline. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
+// goroutine may call SetWriteDeadline. SetWriteDeadline fails if the request has timed out. If the request is not served
+// by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
-	c := ctx.conn
-	if c == nil {
+	x, l := ctx.ex, &ctx.life
+	if x == nil {
 		return errNotServed
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left {
+		return l.err
+	}
+	c := x.wire
 	c.output.byHand.Store(&t)
-	return c.nc.SetWriteDeadline(t)
+	err := c.nc.SetWriteDeadline(t)
+	if c.output.cut.Load() { // the server is interrupting a write, see ResponseStream.leave
+		c.nc.SetWriteDeadline(time.Unix(1, 0))
+	}
+	return err
 }
 
 // resetDeadlines puts the server's own settings in force again.

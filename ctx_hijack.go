@@ -52,7 +52,7 @@ func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	}
 	ctx.stream.mu.Lock()
 	_, err := ctx.owned()
-	if err == nil && ctx.stream.conn != nil {
+	if err == nil && ctx.stream.ex != nil {
 		err = errStreamOther
 	}
 	ctx.stream.mu.Unlock()

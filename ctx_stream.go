@@ -9,7 +9,6 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
-	"github.com/gallop-http/gallop/internal/message"
 )
 
 // StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to the
@@ -41,10 +40,10 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != nil || s.away != nil {
+	if s.ex != nil || s.away != nil {
 		return s, nil
 	}
-	c, err := ctx.owned()
+	x, err := ctx.owned()
 	away := err == errNotServed && ctx.openStream != nil
 	if (err == nil || away) && (ctx.hijackHandler != nil || ctx.Response.IsBodyStream()) {
 		return nil, errStreamOther
@@ -59,7 +58,7 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.begin(c)
+	s.begin(x)
 	return s, nil
 }
 
@@ -82,23 +81,23 @@ func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openSt
 func (ctx *RequestCtx) Streaming() bool {
 	ctx.stream.mu.Lock()
 	defer ctx.stream.mu.Unlock()
-	return ctx.stream.conn != nil || ctx.stream.away != nil
+	return ctx.stream.ex != nil || ctx.stream.away != nil
 }
 
-// owned returns the connection, if the handler may write to it. ctx.stream is locked.
-func (ctx *RequestCtx) owned() (*serverConn, error) {
+// owned returns the exchange, if the handler may write to its wire. ctx.stream is locked.
+func (ctx *RequestCtx) owned() (*exchange, error) {
 	switch {
 	case ctx.stream.left:
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return nil, context.DeadlineExceeded
-	case ctx.conn == nil:
+	case ctx.ex == nil:
 		return nil, errNotServed
-	case ctx.conn.hijacked:
+	case ctx.ex.wire.hijacked:
 		return nil, errTaken
 	}
-	return ctx.conn, nil
+	return ctx.ex, nil
 }
 
 // ResponseStream is a response body that the server sends while the handler is still writing the body. See
@@ -106,7 +105,7 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 // may call the methods of a ResponseStream.
 type ResponseStream struct {
 	mu   sync.Mutex  // held by the goroutine that uses the output while a handler runs
-	conn *serverConn // nil before the head was written, and after the end
+	ex   *exchange   // nil before the head was written, and after the end
 	away FlushWriter // of another server; nil before the head was written
 	sink streamSink
 	buf  []byte // of the next chunk
@@ -118,50 +117,19 @@ type ResponseStream struct {
 const streamGather = 4 << 10
 
 // begin writes the head. s is locked.
-func (s *ResponseStream) begin(c *serverConn) {
-	c.shared = true
-	if c.awaits100 { // it may, or may not, send the body
-		c.awaits100, c.close = false, true
-	}
-	c.limitWriting()
-	c.decideClose()
-	c.foreseeBeforeStream()
-	replaced := c.correct()
-	resp := &c.ctx.Response
+func (s *ResponseStream) begin(x *exchange) {
+	c := x.wire
+	x.shared = true
+	replaced := x.correct()
+	resp := &x.ctx.Response
 	if replaced {
+		c.close = true
 		resp.Header.SetContentLength(len(resp.body.bytes()))
 	}
-	s.none = !resp.mayHaveBody() || c.opensTunnel()
-	out := c.outgoing(time.Now()) // not c.now: another goroutine may be reading the body, which sets it
-	out.length = c.streamedLength(s.none)
-	if out.length == lengthUntilClose {
-		out.close = true
-		c.beginUnframed()
-	}
-	c.writeHead(&out)
-	s.conn = c
-	s.sink = streamSink{o: &c.output, chunked: out.length == lengthChunked, left: out.length}
+	s.none = !resp.mayHaveBody() || x.opensTunnel()
+	s.ex, s.sink = x, c.beginStream(s.none)
 	s.put(resp.body.bytes())
 	s.none = s.none || replaced // what is written was meant for another response
-}
-
-// streamedLength returns what frames a body that is going to be written.
-func (c *serverConn) streamedLength(none bool) int64 {
-	resp := &c.ctx.Response
-	length := resp.Header.sentLength()
-	switch {
-	case resp.StatusCode() == StatusResetContent:
-		return 0
-	case length >= 0 && resp.StatusCode() != StatusNoContent:
-		return length
-	case none && c.method != message.HeadMethod:
-		return lengthNone
-	case !c.http10 && resp.Header.head.Body != message.UntilClose && resp.Header.sentMinor() > 0:
-		return lengthChunked
-	case none:
-		return lengthNone
-	}
-	return lengthUntilClose
 }
 
 // Write writes p to the body. If the response has no body, as for a HEAD request, Write discards p.
@@ -182,7 +150,7 @@ func (s *ResponseStream) put(p []byte) error {
 	case s.away != nil:
 		_, err := s.away.Write(p)
 		return err
-	case s.conn == nil:
+	case s.ex == nil:
 		return errStreamOver
 	case s.none || len(p) == 0:
 		return s.sink.o.err
@@ -221,7 +189,7 @@ func (s *ResponseStream) Flush() error {
 	if s.away != nil {
 		return s.away.Flush()
 	}
-	if s.conn == nil {
+	if s.ex == nil {
 		return errStreamOver
 	}
 	if err := s.emit(); err != nil {
@@ -269,10 +237,10 @@ func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn == nil || s.none || s.sink.left <= 0 || s.sink.o.err != nil {
+	if s.ex == nil || s.none || s.sink.left <= 0 || s.sink.o.err != nil {
 		return 0, nil, false
 	}
-	to, isReaderFrom := s.conn.nc.(io.ReaderFrom)
+	to, isReaderFrom := s.ex.wire.nc.(io.ReaderFrom)
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || !isReaderFrom {
 		return 0, nil, false
 	}
@@ -303,7 +271,7 @@ func (s *ResponseStream) finish() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.end()
-	c := s.conn
+	c := s.ex.wire
 	if err := s.emit(); err != nil {
 		return err
 	}
@@ -323,7 +291,7 @@ func (s *ResponseStream) finish() error {
 func (s *ResponseStream) abort(o *output) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != nil {
+	if s.ex != nil {
 		s.emit()
 	}
 	o.flush()
@@ -333,7 +301,7 @@ func (s *ResponseStream) abort(o *output) {
 // end gives back what the stream holds. s is locked.
 func (s *ResponseStream) end() {
 	putBuffer(&s.buf)
-	s.conn, s.sink, s.none = nil, streamSink{}, false
+	s.ex, s.sink, s.none = nil, streamSink{}, false
 }
 
 // leave takes the output from a handler that may still run, and reports whether the
@@ -349,7 +317,7 @@ func (s *ResponseStream) leave(c *serverConn) (begun bool) {
 		c.output.deadline = past
 	}
 	defer s.mu.Unlock()
-	begun = s.conn != nil
+	begun = s.ex != nil
 	s.left = true
 	s.end()
 	return begun

@@ -65,9 +65,9 @@ func socketBelow(c net.Conn) syscall.Conn {
 }
 
 // writeFailed ends the present request, if there is one: its client gets no more of the response.
-func (c *exchange) writeFailed() {
-	if c.ctx != nil {
-		c.ctx.life.lost()
+func (x *exchange) writeFailed() {
+	if x != nil {
+		x.ctx.life.lost()
 	}
 }
 
@@ -81,15 +81,14 @@ func (c *connection) bodyRead(ctx *RequestCtx) {
 }
 
 // stopWatching ends the watching and keeps what it has read.
-func (c *serverConn) stopWatching() {
-	if c.ctx.life.used.Load() {
-		c.endWatching()
+func (x *exchange) stopWatching() {
+	if x.ctx.life.used.Load() {
+		x.endWatching()
 	}
 }
 
-func (c *serverConn) endWatching() {
-	l := &c.ctx.life
-	c.shared = true
+func (x *exchange) endWatching() {
+	l, c := &x.ctx.life, x.wire
 	l.mu.Lock()
 	l.canWatch = false
 	watcher := l.watcher

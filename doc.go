@@ -96,15 +96,25 @@
 //	ctx_response.go              setting the response
 //	ctx_stream.go                streams that a handler writes
 //	ctx_watch.go                 noticing that the client left
+//	exchange.go                  a request, calling its handler
+//	exchange_body.go             request bodies as handlers read
+//	exchange_check.go            what both protocols check
+//	exchange_timeout.go          exchanges left to their handlers
+//	h1_body.go                   reading HTTP/1 request bodies
+//	h1_body_rest.go              draining unread request bodies
+//	h1_close.go                  refusals, ending HTTP/1 connections
+//	h1_head.go                   waiting for requests, reading heads
+//	h1_hijack.go                 handing connections over
+//	h1_plain.go                  the common response, written fast
+//	h1_response.go               sending responses
+//	h1_serve.go                  serving one request after another
+//	h1_stream.go                 sending bodies that are streams
+//	h1_wire.go                   the HTTP/1 wire, its steps
 //	server.go                    the server and its settings
 //	server_accept.go             accepting connections
-//	server_body.go               request bodies
-//	server_body_rest.go          draining unread request bodies
-//	server_check.go              refusing well-formed heads
-//	server_close.go              refusals, closing, lingering
+//	server_close.go              lingering on closed connections
 //	server_conn.go               serving a connection
 //	server_conns.go              the table of connections
-//	server_hijack.go             handing connections over
 //	server_input.go              waiting and reading
 //	server_listen.go             listening, listeners that are served
 //	server_log.go                what a server logs
@@ -113,9 +123,7 @@
 //	server_loop_other.go         no event loops
 //	server_loop_tls_linux.go     TLS on event loops
 //	server_output.go             writing and its deadlines
-//	server_plain.go              the common response, written fast
 //	server_predict.go            whether a handler will block
-//	server_response.go           sending responses
 //	server_settings.go           settings with defaults, engine types
 //	server_shutdown.go           running until shutdown
 //	server_socket_other.go       the same without socket calls

@@ -34,7 +34,7 @@ const keptBy = "test/server/kept_test.go"
 var escapeRoots = []string{"Server", "RequestHandler", "RequestCtx"}
 
 // stateOf are the types whose values belong to the server. Types of the room "server" that lead to one of them do so, too.
-var stateOf = []string{"RequestCtx", "serverConn"}
+var stateOf = []string{"RequestCtx", "exchange", "serverConn"}
 
 // escapeRooms are the rooms whose functions give away the state of a server. The interfaces of the rooms in
 // apartFromServer never meet a server.

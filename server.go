@@ -359,7 +359,7 @@ type Server struct {
 	protos  map[string]ServeHandler
 	log     limitedLog
 	connIDs atomic.Uint64
-	ctxs    sync.Pool // of *RequestCtx
+	spare   sync.Pool // of *exchange
 	starts  headStarts
 	retired sync.Pool // of *serverConn
 	workers workerPool

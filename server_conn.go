@@ -1,53 +1,12 @@
 package gallop
 
 import (
-	"errors"
-	"io"
 	"net"
-	"os"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/clock"
-	"github.com/gallop-http/gallop/internal/http1"
-	"github.com/gallop-http/gallop/internal/message"
-	"github.com/gallop-http/gallop/internal/target"
 )
-
-// serverConn is the HTTP/1 wire of a server: it reads a request, has it answered, writes the response, and begins
-// anew. See docs/design/0010-exchange.md for connection, wire and exchange.
-//
-//	server_conn.go      the loop, and what a request goes through
-//	server_input.go     reading, deadlines of reading, buffers
-//	server_body.go      the body of the request: the one owner of its framing
-//	server_body_rest.go what the handler leaves of it
-//	server_output.go    writing, deadlines of writing
-//	server_response.go  how a response becomes bytes
-//	server_plain.go     how most do
-//	server_close.go     refusals, and ways a connection ends
-//
-// All fields belong to the goroutine that serves, except the state and the links in entry.
-type serverConn struct {
-	connection
-	exchange
-
-	requests uint64
-	queued   bool // the first byte of this request was there before the last response was sent
-
-	// These fields are copied from the request head before a handler can change it.
-	http10    bool // HTTP/1.0: neither 1xx nor chunks
-	keepAlive bool // the client allows another request
-
-	host target.KnownHost
-
-	close    bool // no request after this one
-	unframed bool // only the end of the connection ends the response, see beginUnframed
-	plain    bool // the last response was plain
-	hijacked bool // the handler has the connection, see HijackConn
-
-	err    error   // why the connection ended; nil if that is routine
-	handed *hijack // what becomes of a connection that was hijacked; nil if its handler has it already
-}
 
 // connection is the part of a serverConn that does not depend on HTTP: the socket, its place in the connection table
 // and on a loop, buffers and times.
@@ -73,20 +32,6 @@ type connection struct {
 	clock clock.Watch // for readClock
 }
 
-// exchange is one request and its response.
-type exchange struct {
-	ctx  *RequestCtx
-	body requestBody
-
-	began       time.Time      // when the first byte of the request was there
-	method      message.Method // as received: a handler cannot change it
-	awaits100   bool           // the client waits for 100 before it sends the body
-	shared      bool           // others were handed something that points here, and may have kept it
-	maxBody     int64
-	readTimeout time.Duration
-	writeLimit  time.Duration
-}
-
 // connPhase is what Shutdown has to know of a connection.
 type connPhase = int32
 
@@ -98,27 +43,6 @@ const (
 	phaseEnding            // has to end: no time is left to wait for a request, or little for the handshake
 	phaseClosing           // its Close was called
 )
-
-// next says what happens to a connection after a step.
-type next uint8
-
-const (
-	nextStep     next = iota // take the next step
-	nextPark                 // give the connection back to its loop until more bytes arrive
-	nextLater                // give the connection back to its loop, which sends the output first
-	nextMove                 // call the handler on another goroutine
-	nextHijacked             // the connection belongs to a handler
-	nextEnded                // close the connection; serverConn.err says why
-)
-
-// endedBy returns nextEnded if err is not nil.
-func (c *serverConn) endedBy(err error) next {
-	if err == nil {
-		return nextStep
-	}
-	c.err = err
-	return nextEnded
-}
 
 // serveAccepted serves a connection from a listener and logs how it ended.
 func (s *Server) serveAccepted(c acceptedConn) {
@@ -142,7 +66,6 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 	c.srv, c.set, c.nc, c.id = s, &s.set, nc, id
 	c.readClock()
 	c.since = c.now
-	c.writeLimit = c.set.write
 	c.input.init(c)
 	c.output.c = c
 	c.entry, c.own.nc, c.own.context = &c.own, nc, s.newConnContext(of)
@@ -214,201 +137,10 @@ func (c *connection) report(state ConnState) {
 	}
 }
 
-// serve serves requests until there is something else to do with the connection. It never returns nextStep.
-func (c *serverConn) serve() next {
-	for {
-		n := c.waitIdle()
-		if n == nextStep {
-			n = c.readRequest()
-		}
-		if n == nextStep {
-			n = c.answerRequest()
-		}
-		switch {
-		case c.hijacked:
-			c.handed = nil
-			return nextHijacked
-		case n == nextEnded:
-			c.err = c.fail(c.err)
-			return n
-		case n != nextStep:
-			return n
-		}
-		if c.plain {
-			c.plain = false
-			if !c.recyclePlain() {
-				c.recycle()
-			}
-		} else {
-			if ctx := c.ctx; ctx != nil && ctx.hijackHandler != nil {
-				return c.hijack()
-			}
-			if c.close {
-				c.err = c.end()
-				return nextEnded
-			}
-			c.recycle()
-		}
-		if c.loop.conn != nil && c.input.empty() && c.mayParkLater() {
-			return nextLater
-		}
-	}
-}
-
-// readRequest reads a request as far as it has to be there before the handler is called.
-func (c *serverConn) readRequest() next {
-	if c.loop.pending {
-		c.loop.pending = false
-		return nextStep
-	}
-	if n := c.readHead(); n != nextStep {
-		return n
-	}
-	if err := c.takeRequest(); err != nil {
-		return c.endedBy(err)
-	}
-	if c.loop.conn != nil && !c.mayRunHere() {
-		c.loop.pending = true
-		return nextMove
-	}
-	return nextStep
-}
-
-// errIdle ends a connection that brought no further request: no error to others.
-var errIdle = errors.New("no further request")
-
-// readHead reads the head of a request, of which the first bytes are there, into c.ctx.
-func (c *serverConn) readHead() next {
-	in := &c.input
-	c.began = c.now
-	c.resumeHead()
-	if c.ctx == nil {
-		c.ctx = c.srv.acquireCtx()
-	}
-	var parser http1.Parser
-	n, err := parser.ParseRequest(&c.ctx.Request.Header.head, in.unread(), &c.set.head)
-	if n == 0 {
-		if err != nil {
-			return c.endedBy(err)
-		}
-		var what next
-		if n, what = c.readRestOfHead(&parser); what != nextStep {
-			return what
-		}
-	}
-	in.headAt = in.r
-	in.r += n
-	return nextStep
-}
-
-// readRestOfHead reads on until the head is there to its end, and returns how long it is.
-func (c *serverConn) readRestOfHead(parser *http1.Parser) (length int, n next) {
-	in, head := &c.input, &c.ctx.Request.Header.head
-	for armed := false; ; armed = true {
-		more := false
-		if c.loop.conn != nil {
-			if more, n = c.moreOfHead(); n != nextStep {
-				return 0, n
-			}
-		}
-		if !more {
-			if !armed {
-				c.startClock()
-				in.armExactly(earlier(after(c.headBegan(), c.set.readHead), after(c.began, c.set.read)))
-			}
-			if err := in.fill(); err != nil {
-				if err == io.EOF {
-					err = io.ErrUnexpectedEOF
-				}
-				return 0, c.endedBy(err)
-			}
-		}
-		length, err := parser.ParseRequest(head, in.unread(), &c.set.head)
-		if length > 0 || err != nil {
-			return length, c.endedBy(err)
-		}
-	}
-}
-
 // readClock sets now, and returns it.
 func (c *connection) readClock() time.Time {
 	c.now = c.clock.Now()
 	return c.now
-}
-
-// startClock makes the time in which the server could not look at the request not count.
-func (c *serverConn) startClock() {
-	if c.queued {
-		c.queued = false
-		c.began = c.readClock()
-	}
-}
-
-// headBegan is when the time for the head began. That of the first request includes
-// the wait for its first byte: a client that delays both may not have it twice.
-func (c *serverConn) headBegan() time.Time {
-	if c.requests == 0 {
-		_, ready := c.begun()
-		return ready
-	}
-	return c.began
-}
-
-// waitIdle waits for the first byte of a request, if none is there.
-func (c *serverConn) waitIdle() next {
-	if c.loop.pending { // one was read before the connection was moved here
-		return nextStep
-	}
-	if c.loop.started {
-		c.loop.started, c.queued = false, false
-		c.report(StateActive)
-		return nextStep
-	}
-	if c.queued = !c.input.empty(); c.queued {
-		return nextStep
-	}
-	if c.loop.conn != nil {
-		return c.waitOnLoop()
-	}
-	if err := c.output.flush(); err != nil {
-		return c.endedBy(err)
-	}
-	timeout := c.set.idle
-	if c.requests == 0 {
-		timeout = shorter(timeout, c.set.readHead)
-	} else {
-		c.report(StateIdle)
-	}
-	c.publish()
-	// In this order Shutdown either finds the connection idle, and its deadline is the
-	// last one to be set, or has begun before, and is seen here.
-	c.input.arm(timeout)
-	if !c.entry.state.CompareAndSwap(phaseActive, phaseIdle) {
-		return c.endedBy(errIdle)
-	}
-	var err error
-	if c.mayNotIdle() {
-		err = c.input.lastChance()
-	} else {
-		err = c.input.wait()
-	}
-	return c.beganRequest(err)
-}
-
-// beganRequest is the end of waitIdle: err is the result of waiting for the first byte.
-func (c *serverConn) beganRequest(err error) next {
-	begun := c.entry.begin()
-	if err != nil {
-		if err == io.EOF || isTimeout(err) {
-			err = errIdle
-		}
-		return c.endedBy(err)
-	}
-	if !begun {
-		c.outrun()
-	}
-	c.report(StateActive)
-	return nextStep
 }
 
 // begin makes a connection active that has waited for a request. It reports false if its time to wait is over.
@@ -426,188 +158,10 @@ func (c *connection) outrun() {
 	}
 }
 
-// mayNotIdle reports whether the connection ends instead of waiting for a request.
-func (c *serverConn) mayNotIdle() bool {
-	return c.srv.ending.Load() || c.requests > 0 && c.srv.keepAlives.off.Load()
-}
-
-// takeRequest judges the request whose head was read, and takes its body.
-func (c *serverConn) takeRequest() error {
-	ctx := c.ctx
-	if c.requests++; c.requests == 1 {
-		c.entry.served.Store(true)
-	}
-	c.counted++
-	ctx.begin(c)
-	if ctx.conn != c || c.set.unusual {
-		ctx.settle(c)
-	}
-	c.noteHead(&ctx.Request.Header.head)
-	c.maxBody, c.readTimeout, c.writeLimit = c.set.maxBody, c.set.read, c.set.write
-	if err := c.checkRequest(); err != nil {
-		return err
-	}
-	// The hooks below may change the header, but not where the request ends. So that is read from the header first.
-	head := &ctx.Request.Header.head
-	expects, announced := head.Flags&(message.ExpectContinue|message.ExpectOther), head.Length
-	c.body.begin(c, head)
-	if f := c.srv.HeaderReceived; f != nil {
-		c.configure(f(&ctx.Request.Header))
-	}
-	if expects != 0 {
-		if err := c.decideExpectation(expects); err != nil {
-			return err
-		}
-	}
-	if c.body.ended() {
-		ctx.life.canWatch = true
-		if announced == 0 && c.srv.StreamRequestBody {
-			ctx.Request.setStream(emptyBody{}, 0)
-		}
-		return nil
-	}
-	return c.takeBody(announced)
-}
-
-// answerRequest calls the handler and writes the response.
-func (c *serverConn) answerRequest() next {
-	ctx := c.ctx
-	var panicked, aborted bool
-	if c.set.maxAtOnce == 0 {
-		panicked, aborted = c.runHandler()
-	} else {
-		panicked, aborted = c.runOneOfMany()
-	}
-	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
-		if c.detach(answer) {
-			return c.endedBy(errTimedOutLate)
-		}
-		return c.endedBy(c.respond())
-	}
-	if !panicked {
-		if c.isPlain() {
-			c.plain = true
-			return c.endedBy(c.respondPlain())
-		}
-	}
-	if c.hijacked {
-		return nextHijacked
-	}
-	c.resetDeadlines()
-	if aborted || panicked && ctx.stream.conn != nil {
-		c.body.sever()
-		ctx.stream.abort(&c.output)
-		return c.endedBy(ErrAbortHandler)
-	}
-	if err := c.afterHandler(panicked); err != nil {
-		return c.endedBy(err)
-	}
-	return c.endedBy(c.respond())
-}
-
-// noteHead keeps what frames the response.
-func (c *serverConn) noteHead(head *message.Head) {
-	c.method, c.http10, c.keepAlive = head.MethodID, head.Minor == 0, head.Flags&message.LongConnection != 0
-}
-
-// configure applies what HeaderReceived said.
-func (c *exchange) configure(rc RequestConfig) {
-	if rc.MaxRequestBodySize > 0 {
-		c.maxBody = int64(rc.MaxRequestBodySize)
-	}
-	if rc.ReadTimeout > 0 {
-		c.readTimeout = rc.ReadTimeout
-	}
-	if rc.WriteTimeout > 0 {
-		c.writeLimit = rc.WriteTimeout
-	}
-}
-
-// runHandler calls the handler and reports whether it panicked. A handler that
-// calls runtime.Goexit takes the goroutine with it; its connection is closed by the
-// deferred calls of serveConn.
-func (c *serverConn) runHandler() (panicked, aborted bool) {
-	defer func() {
-		if v := recover(); v != nil {
-			if panicked, aborted = true, isAbort(v); aborted {
-				return
-			}
-			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in the handler", v)
-		}
-	}()
-	if c.loop.conn != nil {
-		c.handleOnLoop()
-	} else {
-		c.srv.Handler(c.ctx)
-	}
-	return false, false
-}
-
-// runOneOfMany is runHandler with MaxConcurrentRequests.
-func (c *serverConn) runOneOfMany() (panicked, aborted bool) {
-	s, ctx := c.srv, c.ctx
-	defer s.running.Add(-1)
-	if s.running.Add(1) <= c.set.maxAtOnce {
-		return c.runHandler()
-	}
-	s.busy.Add(1)
-	s.log.refusal(c, StatusServiceUnavailable, ErrRequestLimit)
-	ctx.Error(StatusMessage(StatusServiceUnavailable), StatusServiceUnavailable)
-	if s.ErrorHandler != nil {
-		panicked = !c.guard("the error handler", func() { s.ErrorHandler(ctx, ErrRequestLimit) })
-	}
-	return panicked, false
-}
-
-// afterHandler settles what the handler left: watchers, an unread body, a panic.
-func (c *serverConn) afterHandler(panicked bool) error {
-	ctx := c.ctx
-	c.stopWatching()
-	if !ctx.Response.IsBodyStream() { // which may be made of it
-		c.body.sever()
-	}
-	err := c.body.failure()
-	switch {
-	case panicked:
-		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
-		ctx.hijackHandler = nil
-		c.close = true
-	case err != nil && err != ErrBodyClosed && err != os.ErrDeadlineExceeded && !c.srv.StreamRequestBody && ctx.stream.conn == nil:
-		return err // the handler saw no body where there was one
-	}
-	if ctx.hijackHandler != nil {
-		return nil // its owner gets what is left of the body
-	}
-	if err != nil || !c.body.ended() && !ctx.Response.IsBodyStream() && c.body.tooMuchToDrain() {
-		c.close = true
-	}
-	return nil
-}
-
-// recycle makes the connection ready for the next request.
-func (c *serverConn) recycle() {
-	c.body.close()
-	if c.ctx != nil && !c.recycleCtx() { // before the head is gone, because user values look at it when they are closed
-		c.ctx.conn = nil
-		c.ctx = nil
-	}
-	c.input.releaseHead(c.set.poison)
-	c.awaits100 = false
-}
-
 // release gives back what the connection holds.
 func (c *serverConn) release() {
-	c.body.close()
-	switch {
-	case c.ctx == nil:
-	case c.ctx.LastTimeoutErrorResponse() != nil:
-		c.abandonCtx()
-	default:
-		c.stopWatching()
-		if c.ctx.stream.conn != nil { // its handler has ended its goroutine
-			c.ctx.stream.abort(&c.output)
-		}
-		c.dropCtx()
+	if c.exchange != nil {
+		c.releaseExchange()
 	}
 	if !c.hijacked {
 		c.output.flush() // answers to requests before the one that has ended the connection
@@ -615,35 +169,6 @@ func (c *serverConn) release() {
 	c.input.release()
 	c.output.release()
 	c.publish()
-}
-
-// dropCtx gives the RequestCtx back.
-func (c *serverConn) dropCtx() {
-	again := c.recycleCtx()
-	c.ctx.conn = nil
-	if again {
-		c.srv.ctxs.Put(c.ctx)
-	}
-	c.ctx = nil
-}
-
-// recycleCtx ends the request, and reports whether its RequestCtx is ready for another
-// one. It is not if something panics that is closed with it.
-func (c *serverConn) recycleCtx() (again bool) {
-	defer func() {
-		if v := recover(); v != nil {
-			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in Close of a user value", v)
-			c.ctx.letGo(c.set.poison)
-		}
-	}()
-	return c.ctx.recycle(c.set.poison)
-}
-
-func (s *Server) acquireCtx() *RequestCtx {
-	if ctx, ok := s.ctxs.Get().(*RequestCtx); ok {
-		return ctx
-	}
-	return &RequestCtx{server: s}
 }
 
 // putBuffer gives a buffer back to the pool.

@@ -39,7 +39,7 @@ func (in *input) empty() bool    { return in.r == len(in.buf) }
 func (in *input) unread() []byte { return in.buf[in.r:] }
 
 // wait reads the first bytes of a request. While there are none it holds neither
-// a buffer nor a RequestCtx, if the connection allows to wait without.
+// a buffer nor an exchange, if the connection allows to wait without.
 func (in *input) wait() error {
 	in.r, in.headAt, in.buf = 0, 0, in.buf[:0]
 	if in.raw.ok() {
@@ -74,8 +74,8 @@ func (in *input) waitRaw() error {
 func (in *input) park() {
 	putBuffer(&in.buf)
 	in.c.output.park()
-	if in.c.ctx != nil {
-		in.c.dropCtx()
+	if in.c.exchange != nil {
+		in.c.dropExchange()
 	}
 }
 
@@ -132,7 +132,7 @@ func (in *input) makeRoom() {
 		in.buf = bufpool.Get(in.c.set.readBuf)
 		in.r, in.headAt = 0, 0
 	case len(in.buf) < cap(in.buf):
-	case in.c.body.reading():
+	case in.c.reading():
 		in.pin()
 	case in.r > 0:
 		in.buf = in.buf[:copy(in.buf, in.buf[in.r:])]

@@ -247,7 +247,7 @@ func (h loopServer) Unsent(w *poll.Worker, pc *poll.Conn, rest []byte) {
 	c, lc := h.s.seat(w), pc.Data.(*loopConn)
 	c.board(w, lc)
 	c.loop.resumed = false
-	c.limitWriting()
+	c.output.limitTo(c.set.write)
 	c.output.appendString(string(rest))
 	c.output.counted -= int64(len(rest)) // parkLater has counted them
 	h.s.ride(w, c, false)
@@ -317,7 +317,7 @@ func (c *serverConn) board(w *poll.Worker, lc *loopConn) {
 	c.nc, c.entry = lc, &lc.entry
 	c.id, c.requests = lc.id, lc.requests
 	c.now = w.Now()
-	c.writeLimit, c.close = c.set.write, false
+	c.close = false
 	if !c.input.deadline.IsZero() {
 		c.input.deadline = time.Time{}
 	}
@@ -424,7 +424,7 @@ const keptBuffer = 16 << 10
 func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked bool) {
 	by := c.parkedBy(w, lc)
 	lc.requests = c.requests
-	if c.shared || c.body.handle != nil {
+	if c.shared {
 		// The program may have kept a reference to c, so c must not serve another connection.
 		w.Local = nil
 		c.release()
@@ -456,7 +456,7 @@ func (c *serverConn) mayParkLater() bool {
 	o, seat := &c.output, &c.loop
 	return len(o.buf) > 0 && len(o.buf) <= poll.MaxLater && o.err == nil && o.byHand.Load() == nil && !o.cut.Load() &&
 		seat.drained && !seat.resumed && seat.conn.tls == nil && seat.worker.MayLater() && !seat.conn.Ended() &&
-		!c.shared && c.body.handle == nil && c.srv.ConnState == nil && !c.srv.ending.Load() && c.writeLimit == c.set.write
+		!c.shared && c.srv.ConnState == nil && !c.srv.ending.Load() && c.exchange != nil && c.writeLimit == c.set.write
 }
 
 // parkLater leaves lc to its loop, which sends it what there is for it first.
@@ -659,7 +659,7 @@ func (c *serverConn) handleOnLoop() {
 		if c.queued || seat.moved {
 			start, seat.moved = time.Now(), false
 		}
-		c.srv.Handler(c.ctx)
+		c.srv.Handler(&c.ctx)
 		seat.ended = start.Add(time.Since(start))
 		if seat.place != nil && seat.conn.Away {
 			ran(seat.place, seat.ended.Sub(start))
@@ -671,7 +671,7 @@ func (c *serverConn) handleOnLoop() {
 	if timed {
 		start = poll.Now()
 	}
-	c.srv.Handler(c.ctx)
+	c.srv.Handler(&c.ctx)
 	if !seat.worker.Leads() {
 		if told := seat.worker.Done(); !told && seat.place != nil {
 			mispredicted(seat.place)

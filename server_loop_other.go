@@ -36,7 +36,7 @@ func (c *serverConn) waitOnLoop() next { return nextPark }
 
 func (c *serverConn) mayRunHere() bool { return true }
 
-func (c *serverConn) handleOnLoop() { c.srv.Handler(c.ctx) }
+func (c *serverConn) handleOnLoop() { c.srv.Handler(&c.ctx) }
 
 // awaitBreak reports false, as the system does not tell.
 func (c *connection) awaitBreak() bool { return false }

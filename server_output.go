@@ -203,6 +203,14 @@ func (o *output) armsLate() bool { return o.c.loop.conn != nil && o.c.tls != nil
 // hasDeadline reports whether the time to write is not what the server makes it.
 func (o *output) hasDeadline() bool { return o.byHand.Load() != nil || o.cut.Load() }
 
+// limitTo gives what is written from now on the time d, or no limit if d is 0.
+func (o *output) limitTo(d time.Duration) {
+	o.limit = time.Time{}
+	if d > 0 {
+		o.limit = time.Now().Add(d)
+	}
+}
+
 // arm sets the deadline for the next write.
 func (o *output) arm() {
 	if !o.hasDeadline() {

@@ -1,7 +1,6 @@
 package gallop
 
 import (
-	"context"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -41,43 +40,6 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 // LastTimeoutErrorResponse returns the response that TimeoutHandler or one of the TimeoutError methods has set. If
 // there is no such response, LastTimeoutErrorResponse returns nil.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout.Load() }
-
-// detach leaves ctx and the bytes that it shows to a handler that may still run. The connection continues with
-// a new RequestCtx for answer. late reports whether answer cannot be sent, because another response has
-// started.
-func (c *serverConn) detach(answer *Response) (late bool) {
-	if c.abandonCtx() {
-		return true
-	}
-	ctx := c.srv.acquireCtx()
-	ctx.begin(c)
-	ctx.settle(c)
-	answer.CopyTo(&ctx.Response)
-	c.ctx = ctx
-	c.close = true
-	return false
-}
-
-// abandonCtx leaves ctx to the handlers that still use it. begun reports whether a handler has started the
-// response or taken the connection. Afterwards no handler uses the connection.
-func (c *serverConn) abandonCtx() (begun bool) {
-	begun = c.ctx.stream.leave(c) // before the context ends, so that no handler writes any more
-	c.shared = true
-	over := c.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
-	if c.hijacked {
-		begun = true
-	} else {
-		c.resetDeadlines()
-	}
-	c.stopWatching()
-	c.body.close()
-	c.input.abandon()
-	if over {
-		c.guard("Close", c.ctx.cleanUp)
-	}
-	c.ctx = nil
-	return begun
-}
 
 // TimeoutHandler returns a handler that calls h on a separate goroutine. If h does not return within timeout, the
 // response is msg with status 408 (Request Timeout). When timeout has passed, the RequestCtx is done, so h can notice

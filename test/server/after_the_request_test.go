@@ -450,3 +450,77 @@ func TestLateHijackConn(t *testing.T) {
 		}
 	})
 }
+
+// interrupted is a connection on which the rest of a body arrives just when the server interrupts a read.
+type interrupted struct {
+	net.Conn
+	rest    string // of the body
+	past    chan struct{}
+	waits   atomic.Bool  // the next read waits for the interruption
+	waiting atomic.Bool  // that read has begun
+	reading atomic.Int64 // reads that have not ended
+	left    atomic.Int64 // reads that had not ended when the server closed the connection
+}
+
+func (c *interrupted) Read(p []byte) (int, error) {
+	if c.waits.Swap(false) {
+		c.waiting.Store(true)
+		<-c.past
+		return copy(p, c.rest), nil
+	}
+	c.reading.Add(1)
+	defer c.reading.Add(-1)
+	return c.Conn.Read(p)
+}
+
+func (c *interrupted) Close() error {
+	c.left.Store(c.reading.Load())
+	return c.Conn.Close()
+}
+
+func (c *interrupted) SetReadDeadline(t time.Time) error {
+	if c.waiting.Load() && t.Equal(time.Unix(1, 0)) {
+		c.past <- struct{}{}
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// A goroutine may read the end of the body when its handler has returned. The server sends the response all the same, and
+// nothing that the request began still reads from the connection afterwards.
+func TestBodyThatEndsWhenItIsCutOff(t *testing.T) {
+	for name, respond := range map[string]func(ctx *gallop.RequestCtx){
+		"response in memory": func(ctx *gallop.RequestCtx) {},
+		"body stream":        func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(strings.NewReader("stream"), -1) },
+		"response stream": func(ctx *gallop.RequestCtx) {
+			if _, err := ctx.StreamResponse(); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, server := net.Pipe()
+				_ = client.SetDeadline(time.Now().Add(time.Minute))
+				c := &interrupted{Conn: server, rest: "world", past: make(chan struct{}, 10)}
+				s := &gallop.Server{Logger: servertest.Quiet, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+					ctx.Done()
+					ctx.Request.FullDuplex = true
+					body := ctx.RequestBodyStream()
+					_, _ = io.ReadFull(body, make([]byte, 5))
+					c.waits.Store(true)
+					go io.ReadAll(body)
+					synctest.Wait()
+					respond(ctx)
+				}}
+				go s.ServeConn(c)
+				defer client.Close()
+				go io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
+				got, err := io.ReadAll(client)
+				synctest.Wait()
+				if n := c.left.Load(); n > 0 || err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 200 ") {
+					t.Errorf("%d reads outlive the request, and the response is %q, %v", n, got, err)
+				}
+			})
+		})
+	}
+}

@@ -508,7 +508,15 @@ func (k *keeper) keepHijacked(c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	_, _ = io.WriteString(c, "mine\n")
 	r := bufio.NewReader(c)
+	rest := sync.OnceValues(func() (string, error) {
+		p := make([]byte, len("rest\n"))
+		n, err := io.ReadFull(r, p)
+		return string(p[:n]), err
+	})
 	k.kept(func(i int) error {
+		if got, err := rest(); got != "rest\n" {
+			return fmt.Errorf("the request is followed by %q, %v", got, err)
+		}
 		want := fmt.Sprintf("%s %d\n", k.id, i)
 		if _, err := io.WriteString(c, want); err != nil {
 			return err
@@ -665,6 +673,9 @@ func (r *keepRun) start(k *keeper) {
 	request := k.get()
 	if k.request != nil {
 		request = k.request(k)
+	}
+	if k.echoes {
+		request += "rest\n"
 	}
 	if _, err := io.WriteString(c, request); err != nil {
 		r.t.Errorf("%s: %v", k, err)

@@ -2,10 +2,7 @@ package gallop
 
 import (
 	"io"
-	"math"
 	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -17,13 +14,13 @@ import (
 // from the connection between two heads, and so nothing else can be wrong about
 // where the body ends (RFC 9112 §6.3).
 type requestBody struct {
-	c         *serverConn
-	open      bool // a request is being served, its head must stay where it is
+	x         *exchange // that it belongs to
+	open      bool      // a request is being served, its head must stay where it is
 	kind      message.BodyKind
 	announced int64 // how long a Fixed body is; negative: the body is Chunked
 	left      int64 // of a Fixed body
 	chunks    http1.ChunkReader
-	whole     bool          // it has at most serverConn.maxBody bytes
+	whole     bool          // it has at most exchange.maxBody bytes
 	err       error         // why it could not be read to its end
 	got       int64         // bytes of data so far
 	waited    time.Duration // for them
@@ -32,20 +29,17 @@ type requestBody struct {
 }
 
 // begin takes over the body of the request whose head was read.
-func (b *requestBody) begin(c *serverConn, head *message.Head) {
+func (b *requestBody) begin(head *message.Head) {
 	if head.Body == message.NoBody { // the rest is of no account then
-		b.c, b.open, b.kind, b.err, b.unseen = c, true, message.NoBody, nil, nil
+		b.open, b.kind, b.err, b.unseen = true, message.NoBody, nil, nil
 		return
 	}
-	b.c, b.open, b.kind, b.announced, b.left = c, true, head.Body, head.Length, head.Length
+	b.open, b.kind, b.announced, b.left = true, head.Body, head.Length, head.Length
 	b.whole, b.err, b.got, b.waited, b.handle, b.unseen = false, nil, 0, 0, nil, nil
 	if head.Body == message.Chunked {
 		b.chunks = http1.ChunkReader{}
 	}
 }
-
-// reading reports whether a request is being served.
-func (b *requestBody) reading() bool { return b.open }
 
 // ended reports whether the body was read to its end.
 func (b *requestBody) ended() bool {
@@ -72,7 +66,7 @@ func (c *serverConn) takeBody(announced int64) error {
 		return ErrBodyTooLarge
 	}
 	if stream || c.awaits100 {
-		b.handle, c.shared = &bodyHandle{body: b, whole: c.maxBody}, true
+		b.handle = &bodyHandle{body: b, whole: c.maxBody}
 		b.whole = !stream // a handler that does not know of streams makes forms of it
 		req.body.source, req.body.size = b.handle, streamSize(announced)
 		return nil
@@ -90,15 +84,10 @@ func (c *serverConn) takeBody(announced int64) error {
 	return err
 }
 
-// bodyTooLarge reports whether the body is announced with more bytes than it may have.
-func (c *serverConn) bodyTooLarge() bool {
-	return c.body.kind == message.Fixed && c.body.left > c.maxBody && !c.srv.StreamRequestBody
-}
-
 // inBuffer returns the body if it lies in the input buffer in one piece, and has
 // used it then.
 func (b *requestBody) inBuffer() ([]byte, bool) {
-	in := &b.c.input
+	in := &b.x.wire.input
 	if b.kind == message.Fixed {
 		if int64(len(in.unread())) < b.left {
 			return nil, false
@@ -109,12 +98,12 @@ func (b *requestBody) inBuffer() ([]byte, bool) {
 		return view, true
 	}
 	probe := *b // a body in pieces is read again from its beginning
-	trailers := &b.c.ctx.Request.Header.trailers
-	view, n, err := probe.chunks.Next(in.unread(), &b.c.set.chunks, trailers)
-	if err != nil || int64(len(view)) > b.c.maxBody {
+	trailers := &b.x.ctx.Request.Header.trailers
+	view, n, err := probe.chunks.Next(in.unread(), &b.x.wire.set.chunks, trailers)
+	if err != nil || int64(len(view)) > b.x.maxBody {
 		return nil, false
 	}
-	rest, m, err := probe.chunks.Next(in.unread()[n:], &b.c.set.chunks, trailers)
+	rest, m, err := probe.chunks.Next(in.unread()[n:], &b.x.wire.set.chunks, trailers)
 	if err != nil || len(rest) > 0 || !probe.chunks.Done() {
 		return nil, false
 	}
@@ -146,7 +135,7 @@ func (b *requestBody) readAll(dst []byte) ([]byte, error) {
 
 // readDirect reads what is left of a Fixed body straight to dst.
 func (b *requestBody) readDirect(dst []byte) ([]byte, error) {
-	for b.left > 0 && b.c.input.empty() {
+	for b.left > 0 && b.x.wire.input.empty() {
 		dst = bufpool.Grow(dst, int(min(b.left, 16<<10)))
 		free := dst[len(dst):cap(dst)]
 		n, err := b.readConn(free[:min(int64(len(free)), b.left)])
@@ -159,10 +148,25 @@ func (b *requestBody) readDirect(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// readInto reads the next bytes of the body into p. rest are further bytes that were read, which hold until the next call.
+func (b *requestBody) readInto(p []byte) (n int, rest []byte, err error) {
+	if b.kind == message.Fixed && b.left > 0 && b.err == nil && b.x.wire.input.empty() {
+		n, err = b.readConn(p[:min(int64(len(p)), b.left)])
+		b.took(n)
+		if n == 0 && err != nil {
+			return 0, nil, b.fail(err)
+		}
+		return n, nil, nil
+	}
+	data, err := b.next()
+	n = copy(p, data)
+	return n, data[n:], err
+}
+
 // next returns the next bytes of the body: a view of the input buffer that holds
 // until the next call. At the end of the body the error is io.EOF.
 func (b *requestBody) next() ([]byte, error) {
-	in := &b.c.input
+	in := &b.x.wire.input
 	for {
 		if b.err != nil {
 			return nil, b.err
@@ -177,14 +181,14 @@ func (b *requestBody) next() ([]byte, error) {
 		}
 		in.r += n
 		if len(data) > 0 {
-			if b.got += int64(len(data)); b.whole && b.got > b.c.maxBody {
+			if b.got += int64(len(data)); b.whole && b.got > b.x.maxBody {
 				b.err = ErrBodyTooLarge
 				return nil, b.err
 			}
 			return data, nil
 		}
 		if n == 0 {
-			if b.whole && b.chunks.Left() > uint64(b.c.maxBody-b.got) {
+			if b.whole && b.chunks.Left() > uint64(b.x.maxBody-b.got) {
 				b.err = ErrBodyTooLarge // whatever it is that would come
 				return nil, b.err
 			}
@@ -198,7 +202,7 @@ func (b *requestBody) next() ([]byte, error) {
 // decode takes the next bytes of the body from the beginning of raw.
 func (b *requestBody) decode(raw []byte) (data []byte, n int, err error) {
 	if b.kind == message.Chunked {
-		if data, n, err = b.chunks.Next(raw, &b.c.set.chunks, &b.c.ctx.Request.Header.trailers); err != nil {
+		if data, n, err = b.chunks.Next(raw, &b.x.wire.set.chunks, &b.x.ctx.Request.Header.trailers); err != nil {
 			err = ErrBrokenChunk{parseError(err)}
 		}
 		return data, n, err
@@ -219,16 +223,16 @@ func (b *requestBody) fail(err error) error {
 	case b.isCut():
 		err = ErrBodyClosed
 	case err == io.EOF:
-		if b.c.endsWithInput() {
-			b.c.ctx.life.lost()
+		if b.x.wire.endsWithInput() {
+			b.x.ctx.life.lost()
 		}
 		err = io.ErrUnexpectedEOF
-	case isTimeout(err) && b.c.input.byHand.Load() != nil:
+	case isTimeout(err) && b.x.wire.input.byHand.Load() != nil:
 		err = os.ErrDeadlineExceeded
 	case isTimeout(err):
 		err = errSlowBody
 	default:
-		b.c.ctx.life.lost()
+		b.x.ctx.life.lost()
 	}
 	b.err = err
 	return err
@@ -240,7 +244,7 @@ func (b *requestBody) fill() error {
 	if err != nil {
 		return err
 	}
-	err = b.c.input.read()
+	err = b.x.wire.input.read()
 	b.waited += time.Since(start)
 	return err
 }
@@ -251,9 +255,9 @@ func (b *requestBody) readConn(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	b.c.loop.drained = false
-	n, err := b.c.nc.Read(p)
-	b.c.input.count(n)
+	b.x.wire.loop.drained = false
+	n, err := b.x.wire.nc.Read(p)
+	b.x.wire.input.count(n)
 	b.waited += time.Since(start)
 	return n, err
 }
@@ -262,7 +266,7 @@ func (b *requestBody) readConn(p []byte) (int, error) {
 // and sets the deadline. The rate counts the time that was spent waiting for the
 // client, so that a handler may take its time.
 func (b *requestBody) beforeRead() (start time.Time, err error) {
-	c := b.c
+	c := b.x.wire
 	if err := b.flushOutput(); err != nil {
 		return start, err
 	}
@@ -279,7 +283,7 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 
 // armByRate gives the client the time that it has for more of the body, and reports whether it has any.
 func (b *requestBody) armByRate(start time.Time) bool {
-	c := b.c
+	c := b.x.wire
 	var at time.Time
 	if c.set.bodyRate > 0 {
 		budget := bodyBudget(b.got, c.set.bodyRate) - b.waited
@@ -288,7 +292,7 @@ func (b *requestBody) armByRate(start time.Time) bool {
 		}
 		at = start.Add(budget)
 	}
-	at = earlier(at, after(c.began, c.readTimeout))
+	at = earlier(at, after(b.x.began, b.x.readTimeout))
 	if in := &c.input; at.IsZero() || in.deadline.Before(at) || in.deadline.After(at.Add(time.Second/4)) {
 		in.armExactly(at)
 	}
@@ -298,28 +302,23 @@ func (b *requestBody) armByRate(start time.Time) bool {
 // flushOutput says 100 if the client waits for that, and writes what it may wait for. If
 // the handler is writing in that moment, then that is what the client gets.
 func (b *requestBody) flushOutput() error {
-	c := b.c
-	s := &c.ctx.stream
+	c, x := b.x.wire, b.x
+	s := &x.ctx.stream
 	if !s.mu.TryLock() {
 		return nil
 	}
 	defer s.mu.Unlock()
-	if c.awaits100 {
-		c.awaits100 = false
-		c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+	if s.left {
+		return nil // the server is going to cut the body off
+	}
+	if x.awaits100 {
+		x.awaits100 = false
+		c.output.appendString(continueResponse)
 	}
 	if len(c.output.buf) > 0 {
 		c.limitWriting()
 	}
 	return c.output.flush()
-}
-
-// bodyBudget is how long a client may have taken for got bytes, at rate bytes a second.
-// It does not overflow, whatever they are.
-func bodyBudget(got, rate int64) time.Duration {
-	seconds := min(got/rate, int64(math.MaxInt64/time.Second)/2)
-	rest := min(got%rate, int64(math.MaxInt64/time.Second))
-	return bodyRateGrace + time.Duration(seconds)*time.Second + time.Duration(rest)*time.Second/time.Duration(rate)
 }
 
 // isCut reports whether the handle is being severed.
@@ -339,7 +338,7 @@ func (b *requestBody) sever() {
 }
 
 func (b *requestBody) cutOff() {
-	b.unseen = b.handle.sever(b.c)
+	b.unseen = b.handle.sever(b.x.wire)
 	b.handle = nil
 }
 
@@ -350,98 +349,4 @@ func (b *requestBody) leave() []byte {
 	unseen := b.unseen
 	b.unseen = nil
 	return unseen
-}
-
-// emptyBody is a body that was announced and of which nothing comes.
-type emptyBody struct{}
-
-func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
-
-// bodyHandle is the body as a handler sees it, an io.Reader. One that is kept for
-// too long reads nothing: it is cut off when its request ends.
-type bodyHandle struct {
-	mu    sync.Mutex
-	body  *requestBody // nil once the request has ended
-	rest  []byte       // read, and not yet handed out
-	whole int64        // how many bytes the body may have to be read whole
-	cut   atomic.Bool  // who reads is to stop
-
-	shown atomic.Bool // the handler has it, and may have left it to others
-}
-
-// Read reads from the body; io.EOF at its end and ever after.
-func (h *bodyHandle) Read(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	b := h.body
-	if b == nil {
-		return 0, ErrBodyClosed
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if len(h.rest) == 0 {
-		if b.kind == message.Fixed && b.left > 0 && b.err == nil && b.c.input.empty() {
-			n, err := b.readConn(p[:min(int64(len(p)), b.left)])
-			b.took(n)
-			if n == 0 && err != nil {
-				return 0, b.fail(err)
-			}
-			h.noteEnd()
-			return n, nil
-		}
-		data, err := b.next()
-		if err != nil {
-			return 0, err
-		}
-		h.rest = data
-	}
-	n := copy(p, h.rest)
-	h.rest = h.rest[n:]
-	h.noteEnd()
-	return n, nil
-}
-
-// noteEnd lets the connection be watched when the body has been read to its end.
-func (h *bodyHandle) noteEnd() {
-	if b := h.body; len(h.rest) == 0 && b.ended() {
-		b.c.bodyRead(b.c.ctx)
-	}
-}
-
-func (h *bodyHandle) readAll(dst []byte) ([]byte, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.body == nil {
-		return dst, ErrBodyClosed
-	}
-	dst = append(dst, h.rest...)
-	h.rest = nil
-	dst, err := h.body.readAll(dst)
-	if err == nil {
-		h.noteEnd()
-	}
-	return dst, err
-}
-
-// show implements bodySource.
-func (h *bodyHandle) show() { h.shown.Store(true) }
-
-// limit implements bodySource.
-func (h *bodyHandle) limit() int64 { return h.whole }
-
-// sever cuts the handle off. A Read that waits for the client is interrupted. It returns what was not handed out.
-func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
-	h.cut.Store(true)
-	if !h.mu.TryLock() {
-		c.close = true
-		past := time.Unix(1, 0)
-		// A Read may be setting a deadline right now. It checks cut afterwards and then fails.
-		c.nc.SetReadDeadline(past)
-		h.mu.Lock()
-		c.input.deadline = past
-	}
-	rest, h.body, h.rest = h.rest, nil, nil
-	h.mu.Unlock()
-	return rest
 }

@@ -73,20 +73,21 @@ func (c *connection) startHijack(h *hijack) {
 // arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported. For
 // HTTP/2, use AcceptStream.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
-	c := ctx.conn
-	if c == nil {
+	if ctx.ex == nil {
 		return nil, errNotServed
 	}
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := ctx.owned(); err != nil {
+	x, err := ctx.owned()
+	if err != nil {
 		return nil, err
 	}
 	ctx.life.used.Store(true) // so that nobody begins to watch it later
-	c.stopWatching()
+	c := x.wire
 	c.body.sever()
-	if s.conn == nil && !ctx.hijackNoResponse {
+	c.stopWatching()
+	if s.ex == nil && !ctx.hijackNoResponse {
 		c.writeTakenHead()
 	}
 	return c.take()
@@ -95,7 +96,7 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 // writeTakenHead writes the head of a response behind which the connection is the
 // handler's.
 func (c *serverConn) writeTakenHead() {
-	ctx := c.ctx
+	ctx := &c.ctx
 	ctx.hijackHandler = func(net.Conn) {}
 	c.limitWriting()
 	out := c.outgoing(time.Now())
@@ -109,14 +110,14 @@ func (c *serverConn) writeTakenHead() {
 // take writes what there is to write and leaves the connection to the handler.
 func (c *serverConn) take() (net.Conn, error) {
 	s := &c.ctx.stream
-	if s.conn != nil {
+	if s.ex != nil {
 		s.emit()
 	}
 	if err := c.output.flush(); err != nil {
 		return nil, err
 	}
 	c.endUnframed()
-	c.hijacked, c.shared = true, true
+	c.hijacked, c.exchange.shared = true, true
 	s.end()
 	c.nc.SetDeadline(time.Time{})
 	nc, err := c.leaveLoop()

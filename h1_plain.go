@@ -26,23 +26,24 @@ func (c *serverConn) isPlain() bool { return c.whyNotPlain() == "" }
 
 // whyNotPlain returns the first condition that the response does not meet, or "" if it is plain.
 func (c *serverConn) whyNotPlain() string {
-	ctx, b := c.ctx, &c.body
+	x := c.exchange
+	ctx, b := &x.ctx, &x.body
 	resp := &ctx.Response
 	h := &resp.Header
 	switch {
 	case !c.set.plain:
 		return "settings"
-	case c.writeLimit != 0:
+	case x.writeLimit != 0:
 		return "time to write"
 	case !c.keepAlive || c.close:
 		return "last response"
 	case c.http10:
 		return "HTTP/1.0"
-	case c.awaits100:
+	case x.awaits100:
 		return "awaited 100"
 	case c.hijacked || ctx.hijackHandler != nil:
 		return "hijacked"
-	case c.method == message.HeadMethod || c.method == message.Connect:
+	case x.method == message.HeadMethod || x.method == message.Connect:
 		return "method"
 	case h.head.Status != 0 && h.head.Status != StatusOK:
 		return "status"
@@ -54,7 +55,7 @@ func (c *serverConn) whyNotPlain() string {
 		return "protocol"
 	case h.flags&(plainFields|noDefaultContentType|noDefaultDate) != 0 || !h.head.Fields.HasNone(notPlain):
 		return "headers"
-	case resp.IsBodyStream() || ctx.stream.conn != nil:
+	case resp.IsBodyStream() || ctx.stream.ex != nil:
 		return "stream"
 	case resp.err != nil:
 		return "failed response"
@@ -106,7 +107,8 @@ func (c *serverConn) respondPlain() error {
 // recyclePlain is recycle after a plain response. It reports false, and has done nothing, if the
 // request has left more behind than most do. TestRecyclePlain holds the two against each other.
 func (c *serverConn) recyclePlain() bool {
-	ctx, in := c.ctx, &c.input
+	x, in := c.exchange, &c.input
+	ctx := &x.ctx
 	req, resp := &ctx.Request, &ctx.Response
 	keepIn, keepOut := requestBodyKeep.Load(), responseBodyKeep.Load()
 	if c.set.poison || in.pinned != nil || ctx.life.used.Load() || ctx.fakeRemote != nil || resp.remote != nil ||
@@ -114,7 +116,7 @@ func (c *serverConn) recyclePlain() bool {
 		keepIn >= 0 && int64(cap(req.buf)) > keepIn || keepOut >= 0 && int64(cap(resp.buf)) > keepOut {
 		return false
 	}
-	c.body.open = false
+	x.body.open = false
 	in.headAt = in.r
 	ctx.life.canWatch = false
 	ctx.hijackNoResponse = false

@@ -102,10 +102,10 @@ func serveOnce(t *testing.T, handler RequestHandler, request string, wantPlain, 
 			return
 		}
 		handler(ctx)
-		if ctx.conn == nil || long {
+		if ctx.ex == nil || long {
 			return
 		}
-		if plain := ctx.timeout.Load() == nil && ctx.conn.isPlain(); plain != wantPlain {
+		if plain := ctx.timeout.Load() == nil && ctx.ex.wire.isPlain(); plain != wantPlain {
 			t.Errorf("plain: %v", plain)
 		}
 	}
@@ -156,7 +156,7 @@ func TestWhyNotPlain(t *testing.T) {
 		"framing":             func(c *serverConn) { c.ctx.Response.Header.SetContentLength(7) },
 		"protocol":            func(c *serverConn) { c.ctx.Response.Header.SetProtocol([]byte("HTTP/1.0")) },
 		"headers":             func(c *serverConn) { c.ctx.Response.Header.SetNoDefaultDate(true) },
-		"stream":              func(c *serverConn) { c.ctx.stream.conn = c },
+		"stream":              func(c *serverConn) { c.ctx.stream.ex = c.exchange },
 		"failed response":     func(c *serverConn) { c.ctx.Response.fail(errors.New("a test")) },
 		"skipped body":        func(c *serverConn) { c.ctx.Response.SkipBody = true },
 		"large body":          func(c *serverConn) { c.ctx.SetBody(make([]byte, smallBody+1)) },
@@ -167,7 +167,7 @@ func TestWhyNotPlain(t *testing.T) {
 	}
 	for want, obstacle := range obstacles {
 		c := connOf(&settings{plain: true})
-		c.ctx, c.keepAlive, c.method = &RequestCtx{}, true, message.Get
+		c.keepAlive, c.method = true, message.Get
 		if why := c.whyNotPlain(); why != "" {
 			t.Fatalf("an empty response is not plain because of: %s", why)
 		}
@@ -175,7 +175,7 @@ func TestWhyNotPlain(t *testing.T) {
 			t.Errorf("%q instead of %q", c.whyNotPlain(), want)
 		}
 	}
-	source, err := os.ReadFile("server_plain.go")
+	source, err := os.ReadFile("h1_plain.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,10 +202,11 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 	}
 }
 
-// connOf returns a connection of a server with these settings.
+// connOf returns a connection of a server with these settings, which serves a request.
 func connOf(set *settings) *serverConn {
 	c := new(serverConn)
 	c.srv, c.set = new(Server), set
+	c.exchange = c.newExchange()
 	return c
 }
 
@@ -220,9 +221,9 @@ func TestRecyclePlain(t *testing.T) {
 			for i := range left {
 				c := connOf(&settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}})
 				c.keepAlive = true
-				c.ctx = &RequestCtx{server: c.srv, conn: c}
-				c.output.c, c.input.c, c.body.c = c, c, c
-				ctx := c.ctx
+				c.ctx.ex = c.exchange
+				c.output.c, c.input.c = c, c
+				ctx := &c.ctx
 				head, body, _ := strings.Cut(tt.request, "\r\n\r\n")
 				text := []byte(strings.Replace(head+"\r\n\r\n", "\r\n", "\r\nHost: x\r\n", 1))
 				if _, err := new(http1.Parser).ParseRequest(&ctx.Request.Header.head, text, &c.set.head); err != nil {
@@ -247,7 +248,7 @@ func TestRecyclePlain(t *testing.T) {
 				} else if i == 1 {
 					c.recycle()
 				}
-				ctx.conn, ctx.server = nil, nil
+				c.leaveWire()
 				left[i] = ctx
 			}
 			if !reflect.DeepEqual(left[0], left[1]) {
@@ -272,7 +273,6 @@ func TestRecyclePlainLeavesTheRest(t *testing.T) {
 		"stream":    func(c *serverConn) { c.ctx.Request.SetBodyStream(strings.NewReader("a"), 1) },
 	} {
 		c := connOf(&settings{})
-		c.ctx = &RequestCtx{server: c.srv}
 		c.ctx.Request.Header.Set("a", "b")
 		c.ctx.Response.Header.Set("Vary", "b")
 		if leave(c); c.recyclePlain() {

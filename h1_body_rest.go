@@ -18,7 +18,7 @@ import (
 // tooMuchToDrain reports whether it is certain that what is left of the body is
 // not going to be read: there is too much, or the client may or may not send it.
 func (b *requestBody) tooMuchToDrain() bool {
-	return b.c.awaits100 || b.err != nil || b.kind == message.Fixed && b.left > drainSize
+	return b.x.awaits100 || b.err != nil || b.kind == message.Fixed && b.left > drainSize
 }
 
 // drain reads what the handler has left of the body, within bounds, and reports
@@ -29,7 +29,7 @@ func (b *requestBody) drainRest() bool {
 	if b.tooMuchToDrain() {
 		return false
 	}
-	flushed := b.c.flushAside()
+	flushed := b.x.wire.flushAside()
 	read := b.drainInput()
 	return <-flushed == nil && read
 }
@@ -48,18 +48,18 @@ func (c *connection) flushAside() <-chan error {
 
 // drainInput is drain without a look at the output.
 func (b *requestBody) drainInput() bool {
-	b.c.input.armExactly(time.Now().Add(drainTime))
+	b.x.wire.input.armExactly(time.Now().Add(drainTime))
 	for data, raw := 0, 0; isDrainable(data, raw); {
-		p, n, err := b.decode(b.c.input.unread())
+		p, n, err := b.decode(b.x.wire.input.unread())
 		if err != nil {
 			return false
 		}
-		b.c.input.r += n
+		b.x.wire.input.r += n
 		data, raw = data+len(p), raw+n
 		if b.ended() {
 			return true
 		}
-		if n == 0 && b.c.input.read() != nil {
+		if n == 0 && b.x.wire.input.read() != nil {
 			return false
 		}
 	}
@@ -89,10 +89,10 @@ func (c *serverConn) foresee() {
 }
 
 // echoesBody reports whether the body of the response is all of that of the request.
-func (c *exchange) echoesBody() bool {
-	body := &c.ctx.Response.body
+func (x *exchange) echoesBody() bool {
+	body := &x.ctx.Response.body
 	h, ok := body.stream.(*bodyHandle)
-	return ok && h == c.body.handle && (body.size < 0 || c.body.announced >= 0 && int64(body.size) >= c.body.announced)
+	return ok && h == x.body.handle && (body.size < 0 || x.body.announced >= 0 && int64(body.size) >= x.body.announced)
 }
 
 // foreseeBeforeStream is foresee for a response that is a stream. With Request.FullDuplex
@@ -114,7 +114,7 @@ func (c *serverConn) foreseeBeforeStream() {
 // endsAhead reports whether a chunked body ends within what drain would read. The bytes that
 // it reads stay in the input buffer.
 func (b *requestBody) endsAhead() bool {
-	c := b.c
+	c := b.x.wire
 	flushed := c.flushAside()
 	defer func() { <-flushed }()
 	c.input.armExactly(b.endsAheadBy())
@@ -138,10 +138,10 @@ func (b *requestBody) endsAhead() bool {
 // endsAheadBy returns how long endsAhead may take: no longer than the handler may.
 func (b *requestBody) endsAheadBy() time.Time {
 	by := time.Now().Add(drainTime)
-	if at, ok := b.c.ctx.Deadline(); ok {
+	if at, ok := b.x.ctx.Deadline(); ok {
 		by = earlier(by, at)
 	}
-	if at := b.c.input.byHand.Load(); at != nil {
+	if at := b.x.wire.input.byHand.Load(); at != nil {
 		by = earlier(by, *at)
 	}
 	return by

@@ -1,0 +1,110 @@
+package gallop
+
+import (
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/message"
+)
+
+// bodyHandle is the body as a handler sees it, an io.Reader. One that is kept for
+// too long reads nothing: it is cut off when its request ends.
+type bodyHandle struct {
+	mu    sync.Mutex
+	body  *requestBody // nil once the request has ended
+	rest  []byte       // read, and not yet handed out
+	whole int64        // how many bytes the body may have to be read whole
+	cut   atomic.Bool  // who reads is to stop
+
+	shown atomic.Bool // the handler has it, and may have left it to others
+}
+
+// Read reads from the body; io.EOF at its end and ever after.
+func (h *bodyHandle) Read(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.body
+	if b == nil {
+		return 0, ErrBodyClosed
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n := copy(p, h.rest)
+	h.rest = h.rest[n:]
+	if n == 0 {
+		var err error
+		if n, h.rest, err = b.readInto(p); err != nil {
+			return 0, err
+		}
+	}
+	h.noteEnd()
+	return n, nil
+}
+
+// noteEnd lets the connection be watched when the body has been read to its end.
+func (h *bodyHandle) noteEnd() {
+	if b := h.body; len(h.rest) == 0 && b.ended() {
+		b.x.wire.bodyRead(&b.x.ctx)
+	}
+}
+
+func (h *bodyHandle) readAll(dst []byte) ([]byte, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.body == nil {
+		return dst, ErrBodyClosed
+	}
+	dst = append(dst, h.rest...)
+	h.rest = nil
+	dst, err := h.body.readAll(dst)
+	if err == nil {
+		h.noteEnd()
+	}
+	return dst, err
+}
+
+// show implements bodySource.
+func (h *bodyHandle) show() { h.shown.Store(true) }
+
+// limit implements bodySource.
+func (h *bodyHandle) limit() int64 { return h.whole }
+
+// sever cuts the handle off. A Read that waits for the client is interrupted. It returns what was not handed out.
+func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
+	h.cut.Store(true)
+	if !h.mu.TryLock() {
+		c.close = true
+		past := time.Unix(1, 0)
+		// A Read may be setting a deadline right now. It checks cut afterwards and then fails.
+		c.nc.SetReadDeadline(past)
+		h.mu.Lock()
+		// A Read that ended nevertheless may have begun to watch the connection, without a deadline.
+		c.nc.SetReadDeadline(past)
+		c.input.deadline = past
+	}
+	rest, h.body, h.rest = h.rest, nil, nil
+	h.mu.Unlock()
+	return rest
+}
+
+// bodyTooLarge reports whether the body is announced with more bytes than it may have.
+func (x *exchange) bodyTooLarge() bool {
+	return x.body.kind == message.Fixed && x.body.left > x.maxBody && !x.server.StreamRequestBody
+}
+
+// bodyBudget is how long a client may have taken for got bytes, at rate bytes a second.
+// It does not overflow, whatever they are.
+func bodyBudget(got, rate int64) time.Duration {
+	seconds := min(got/rate, int64(math.MaxInt64/time.Second)/2)
+	rest := min(got%rate, int64(math.MaxInt64/time.Second))
+	return bodyRateGrace + time.Duration(seconds)*time.Second + time.Duration(rest)*time.Second/time.Duration(rate)
+}
+
+// emptyBody is a body that was announced and of which nothing comes.
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }

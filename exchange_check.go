@@ -1,0 +1,165 @@
+package gallop
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/message"
+	"github.com/gallop-http/gallop/internal/target"
+)
+
+// Why a well-formed head is refused.
+var (
+	errBadHost      = refusing(StatusBadRequest, "Host is invalid, RFC 9112 §3.2", ErrInvalidURI)
+	errExpectation  = refusing(StatusExpectationFailed, "unknown expectation, RFC 9110 §10.1.1")
+	errTraceBody    = refusing(StatusBadRequest, "TRACE or CONNECT with content, RFC 9110 §9.3.6 and §9.3.8")
+	errTraceRefused = refusing(StatusMethodNotAllowed, "TRACE is not allowed, RFC 9110 §9.3.8")
+	errSlowBody     = tooSlow("the request body arrives too slowly, RFC 9110 §15.5.9")
+	errSlowHead     = tooSlow("the request head arrives too slowly, RFC 9110 §15.5.9")
+	errCutOff       = refusing(StatusBadRequest, "the connection ended in the middle of the request, RFC 9112 §8", io.ErrUnexpectedEOF)
+)
+
+func refusing(status int, reason string, also ...error) *ParseError {
+	return &ParseError{StatusCode: status, Reason: reason, also: also}
+}
+
+// tooSlow returns a *net.OpError, because ErrorHandlers written for fasthttp look for that type to
+// answer 408.
+func tooSlow(reason string) error {
+	return &net.OpError{Op: "read", Net: "tcp", Err: slowError{refusing(StatusRequestTimeout, reason)}}
+}
+
+// checkRequest refuses what is well-formed but wrong, or not wanted here. known remembers valid hosts.
+func (x *exchange) checkRequest(known *target.KnownHost) error {
+	head := &x.ctx.Request.Header.head
+	form := target.Origin
+	if !head.TargetChecked {
+		var err error
+		if form, err = target.Check(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target)); err != nil {
+			return refusing(StatusBadRequest, err.Error(), ErrInvalidURI)
+		}
+	}
+	if i := head.Fields.FindID(field.Host); i >= 0 {
+		if host := head.Fields.Value(i); !known.IsValid(host) && !(len(host) == 0 && form != target.Origin) {
+			return errBadHost
+		}
+	}
+	switch head.MethodID {
+	case message.Get, message.HeadMethod:
+		return nil
+	case message.Trace, message.Connect:
+		if head.Body != message.NoBody {
+			return errTraceBody
+		}
+		if head.MethodID == message.Trace && !x.server.AllowTrace {
+			return errTraceRefused
+		}
+	}
+	if x.server.GetOnly {
+		return ErrGetOnly
+	}
+	return nil
+}
+
+// decideExpectation settles who says 100 (Continue) to a request with these expectations. now reports whether the wire has
+// to say so at once.
+func (x *exchange) decideExpectation(expects message.Flags) (now bool, err error) {
+	if expects&message.ExpectOther != 0 {
+		return false, errExpectation
+	}
+	if x.body.ended() {
+		return false, nil
+	}
+	status := StatusContinue
+	switch s := x.server; {
+	case s.ExpectHandler != nil:
+		if status, err = x.askExpectHandler(); err != nil {
+			return false, err
+		}
+	case s.ContinueHandler != nil:
+		if !s.ContinueHandler(&x.ctx.Request.Header) {
+			status = StatusExpectationFailed
+		}
+	default:
+		x.awaits100 = len(x.wire.input.unread()) == 0
+		return false, nil
+	}
+	if status != StatusContinue {
+		x.ctx.Response.SetStatusCode(status)
+		return false, &refusal{status}
+	}
+	if x.bodyTooLarge() { // it need not be sent
+		return false, ErrBodyTooLarge
+	}
+	return true, nil
+}
+
+// askExpectHandler returns the status that the ExpectHandler wants. If the ExpectHandler has sent the response itself, the
+// error is a *refusal.
+func (x *exchange) askExpectHandler() (status int, err error) {
+	c := x.wire
+	c.close = true // so that a response that ExpectHandler writes itself says so
+	status = x.server.ExpectHandler(&x.ctx)
+	if x.ctx.stream.ex != nil || c.hijacked {
+		return status, &refusal{status}
+	}
+	c.close = false
+	return status, nil
+}
+
+// refusal is the error for a request that ExpectHandler or ContinueHandler refused with this status.
+type refusal struct{ status int }
+
+func (r *refusal) Error() string { return "expectation refused" }
+
+// limitWriting gives what is written from now on the time that a response has.
+func (x *exchange) limitWriting() { x.wire.output.limitTo(x.writeLimit) }
+
+// correct sees to it that the client does not take what follows the response for
+// something else than it is, and reports whether that took another response.
+func (x *exchange) correct() (replaced bool) {
+	ctx := &x.ctx
+	resp := &ctx.Response
+	if ctx.hijackHandler == nil {
+		switch status := resp.StatusCode(); {
+		case x.method == message.Connect && status/100 == 2:
+			// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
+			ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
+			replaced = true
+		case status < StatusOK:
+			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
+			c := x.wire
+			c.srv.log.write(&logEvent{level: slog.LevelError, text: "the handler answered with a status that is not final",
+				remote: c.nc.RemoteAddr(), conn: c.id, status: status}, "the handler answered %d, which is not final", status)
+			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+			replaced = true
+		}
+		if resp.SkipBody && x.method != message.HeadMethod {
+			resp.ResetBody()
+			resp.SkipBody = false
+		}
+	}
+	resp.SkipBody = resp.SkipBody || x.method == message.HeadMethod
+	return replaced
+}
+
+// opensTunnel reports whether what follows the head of the response is a tunnel.
+func (x *exchange) opensTunnel() bool {
+	return x.method == message.Connect && x.ctx.Response.StatusCode()/100 == 2
+}
+
+// outgoing is what the server adds to every head that is sent now.
+func (x *exchange) outgoing(now time.Time) outgoing {
+	s := x.server
+	out := outgoing{
+		server:             s.set.server,
+		defaultContentType: !s.NoDefaultContentType,
+	}
+	if !s.NoDefaultDate {
+		out.date = now
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package gallop
+
+import (
+	"time"
+
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
+)
+
+// respond writes the response that the handler has left in ctx, and reads what the
+// handler has left of the request.
+func (c *serverConn) respond() error {
+	ctx := &c.ctx
+	if ctx.stream.ex != nil {
+		return c.endStream()
+	}
+	c.limitWriting()
+	if ctx.hijackHandler != nil && ctx.hijackNoResponse {
+		return nil
+	}
+	c.decideClose()
+	if err := c.writeResponse(); err != nil {
+		return err
+	}
+	c.body.sever()
+	c.stopWatching() // a stream may have begun to
+	if !c.close && ctx.hijackHandler == nil && !c.body.drain() {
+		c.close = true
+	}
+	return nil
+}
+
+// endStream ends a response that the handler has written, and reads what it has left of
+// the request.
+func (c *serverConn) endStream() error {
+	c.body.sever()
+	if err := c.ctx.stream.finish(); err != nil {
+		return err
+	}
+	if !c.close && !c.body.drain() {
+		c.close = true
+	}
+	return nil
+}
+
+// decideClose settles whether the connection ends with this response.
+func (c *serverConn) decideClose() {
+	s, ctx := c.srv, &c.ctx
+	if !c.keepAlive || ctx.Response.Header.saysClose(c.http10) ||
+		s.DisableKeepalive || s.stopping.Load() ||
+		s.MaxRequestsPerConn > 0 && c.requests >= uint64(s.MaxRequestsPerConn) {
+		c.close = true
+	}
+}
+
+// writeResponse writes head and body of ctx.Response.
+func (c *serverConn) writeResponse() error {
+	if c.correct() {
+		c.close = true
+	}
+	resp := &c.ctx.Response
+	o := &c.output
+	if c.awaits100 && resp.IsBodyStream() {
+		c.continueNow()
+	}
+	c.foresee()
+	mark, flushes := len(o.buf), o.flushes
+	tunnel := c.opensTunnel()
+	hasBody := resp.mayHaveBody() && !tunnel
+	if hasBody && resp.body.err != nil {
+		return c.takeBack(mark, resp.body.err)
+	}
+	out := c.outgoing(c.date())
+	if out.length = lengthNone; !tunnel {
+		resp.frame(&out, c.http10 || resp.Header.sentMinor() == 0)
+	}
+	if hasBody && out.length == lengthUntilClose && c.ctx.hijackHandler == nil {
+		c.beginUnframed()
+	}
+	c.writeHead(&out)
+	if !hasBody {
+		resp.CloseBodyStream()
+		return o.err
+	}
+	if !resp.IsBodyStream() {
+		return o.write(resp.body.bytes())
+	}
+	o.now = time.Time{} // the stream may take its time
+	if resp.ImmediateHeaderFlush {
+		o.flush() // an error is what the stream meets with, too
+	}
+	err := c.writeStream(out.length)
+	if err == nil {
+		return o.err
+	}
+	if o.flushes == flushes {
+		return c.takeBack(mark, err)
+	}
+	o.flush() // what there is, so that the client sees how far it went
+	if o.err != nil {
+		return o.err // and the stream had to end
+	}
+	return &streamError{err}
+}
+
+// writeHead writes the head of ctx.Response.
+func (c *serverConn) writeHead(out *outgoing) {
+	resp := &c.ctx.Response
+	c.close = c.close || out.close
+	out.close = c.close && (!c.http10 || resp.Header.hasToSayClose())
+	out.keepAlive = !c.close && (c.http10 || resp.Header.head.Flags&message.ConnectionKeepAlive != 0) // said by the handler
+	if c.ctx.hijackHandler != nil && (c.opensTunnel() || resp.StatusCode() == StatusSwitchingProtocols) {
+		out.close, out.keepAlive = false, false // it goes on, as something else
+	}
+	if !out.date.IsZero() {
+		out.usual = c.srv.starts.at(out.date, out.server)
+	}
+	o := &c.output
+	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), out)
+}
+
+// date is the time of the response. With further requests at hand, for which one look
+// at the clock has to do, it is that of the last bytes read.
+func (c *connection) date() time.Time {
+	if ended := c.loop.ended; !ended.IsZero() {
+		c.loop.ended = time.Time{}
+		return ended
+	}
+	if c.input.empty() && !c.loop.leads() {
+		now := c.now.Add(time.Since(c.now)) // half as dear as time.Now
+		if c.loop.conn == nil {             // those of a loop look at the clock when they have to wait
+			c.output.now = now
+		}
+		return now
+	}
+	return c.now
+}
+
+// headRoom is what the fields that the server adds take at most, in most cases.
+const headRoom = 256
+
+// takeBack takes a response of which nothing was sent yet out of the output from mark
+// on, and puts a 500 in its place.
+func (c *serverConn) takeBack(mark int, err error) error {
+	c.srv.log.connection(c.nc.RemoteAddr(), c.id, &streamError{err}, true)
+	c.output.buf = c.output.buf[:mark]
+	c.ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+	c.ctx.hijackHandler = nil
+	c.close = true
+	return c.writeResponse()
+}
+
+// sayContinue sends 100 (Continue).
+func (c *serverConn) sayContinue() error {
+	c.output.appendString(continueResponse)
+	c.limitWriting()
+	return c.output.flush()
+}
+
+// continueNow says 100, if it may be that the stream which is the response's body reads that
+// of the request: behind the head it is too late for it. If nobody can read it, then the
+// client may, or may not, send it.
+func (c *serverConn) continueNow() {
+	c.awaits100 = false
+	if h := c.body.handle; h == nil || !h.shown.Load() {
+		c.close = true
+		return
+	}
+	c.output.appendString(continueResponse)
+}
+
+// continueResponse invites the client to send the body.
+const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n"
+
+// writeInterim writes an interim response with the headers of the response.
+func (c *serverConn) writeInterim(status int) error {
+	c.limitWriting()
+	o := &c.output
+	o.buf = appendInterim(o.room(headRoom), status, &c.ctx.Response.Header.head.Fields)
+	return o.flush()
+}
+
+// appendInterim appends an interim response with the fields of l, but for those that
+// only a final response can have.
+func appendInterim(dst []byte, status int, l *field.List) []byte {
+	dst = http1.AppendStatusLine(dst, status, StatusMessage(status))
+	for i := range l.Len() {
+		switch l.ID(i) {
+		case field.ContentLength, field.TransferEncoding, field.Connection, field.Trailer, field.Date, field.Server:
+			continue
+		}
+		name, value := l.At(i)
+		dst = http1.AppendField(dst, name, value)
+	}
+	return append(dst, "\r\n"...)
+}

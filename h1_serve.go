@@ -1,0 +1,206 @@
+package gallop
+
+import (
+	"github.com/gallop-http/gallop/internal/message"
+)
+
+// serve serves requests until there is something else to do with the connection. It never returns nextStep.
+func (c *serverConn) serve() next {
+	for {
+		n := c.waitIdle()
+		if n == nextStep {
+			n = c.readRequest()
+		}
+		if n == nextStep {
+			n = c.answerRequest()
+		}
+		switch {
+		case c.hijacked:
+			c.handed = nil
+			return nextHijacked
+		case n == nextEnded:
+			c.err = c.fail(c.err)
+			return n
+		case n != nextStep:
+			return n
+		}
+		if c.plain {
+			c.plain = false
+			if !c.recyclePlain() {
+				c.recycle()
+			}
+		} else {
+			if c.exchange != nil && c.ctx.hijackHandler != nil {
+				return c.hijack()
+			}
+			if c.close {
+				c.err = c.end()
+				return nextEnded
+			}
+			c.recycle()
+		}
+		if c.loop.conn != nil && c.input.empty() && c.mayParkLater() {
+			return nextLater
+		}
+	}
+}
+
+// readRequest reads a request as far as it has to be there before the handler is called.
+func (c *serverConn) readRequest() next {
+	if c.loop.pending {
+		c.loop.pending = false
+		return nextStep
+	}
+	if n := c.readHead(); n != nextStep {
+		return n
+	}
+	if err := c.takeRequest(); err != nil {
+		return c.endedBy(err)
+	}
+	if c.loop.conn != nil && !c.mayRunHere() {
+		c.loop.pending = true
+		return nextMove
+	}
+	return nextStep
+}
+
+// takeRequest judges the request whose head was read, and takes its body.
+func (c *serverConn) takeRequest() error {
+	x := c.exchange
+	ctx := &x.ctx
+	if c.requests++; c.requests == 1 {
+		c.entry.served.Store(true)
+	}
+	c.counted++
+	x.begin(c)
+	if !x.settled() || c.set.unusual {
+		x.settle(c)
+	}
+	c.noteHead(&ctx.Request.Header.head)
+	x.maxBody, x.readTimeout, x.writeLimit = c.set.maxBody, c.set.read, c.set.write
+	if err := x.checkRequest(&c.host); err != nil {
+		return err
+	}
+	// The hooks below may change the header, but not where the request ends. So that is read from the header first.
+	head := &ctx.Request.Header.head
+	expects, announced := head.Flags&(message.ExpectContinue|message.ExpectOther), head.Length
+	x.body.begin(head)
+	if f := c.srv.HeaderReceived; f != nil {
+		x.configure(f(&ctx.Request.Header))
+	}
+	if expects != 0 && !c.http10 {
+		now, err := x.decideExpectation(expects)
+		if now {
+			err = c.sayContinue()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if x.body.ended() {
+		ctx.life.canWatch = true
+		if announced == 0 && c.srv.StreamRequestBody {
+			ctx.Request.setStream(emptyBody{}, 0)
+		}
+		return nil
+	}
+	return c.takeBody(announced)
+}
+
+// answerRequest calls the handler and writes the response.
+func (c *serverConn) answerRequest() next {
+	x := c.exchange
+	ctx := &x.ctx
+	var panicked, aborted bool
+	if c.set.maxAtOnce == 0 {
+		panicked, aborted = x.runHandler()
+	} else {
+		panicked, aborted = x.runOneOfMany()
+	}
+	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
+		if c.detach(answer) {
+			return c.endedBy(errTimedOutLate)
+		}
+		return c.endedBy(c.respond())
+	}
+	if !panicked {
+		if c.isPlain() {
+			c.plain = true
+			return c.endedBy(c.respondPlain())
+		}
+	}
+	if c.hijacked {
+		return nextHijacked
+	}
+	if aborted || panicked && ctx.stream.ex != nil {
+		c.body.sever()
+		c.resetDeadlines()
+		ctx.stream.abort(&c.output)
+		return c.endedBy(ErrAbortHandler)
+	}
+	last, err := x.afterHandler(panicked)
+	if err != nil {
+		return c.endedBy(err)
+	}
+	c.close = c.close || last
+	return c.endedBy(c.respond())
+}
+
+// noteHead keeps what frames the response.
+func (c *serverConn) noteHead(head *message.Head) {
+	c.method, c.http10, c.keepAlive = head.MethodID, head.Minor == 0, head.Flags&message.LongConnection != 0
+}
+
+// recycle makes the connection ready for the next request.
+func (c *serverConn) recycle() {
+	if c.exchange != nil && !c.endExchange() { // before the head is gone, because user values look at it when they are closed
+		c.exchange = nil
+	}
+	c.input.releaseHead(c.set.poison)
+}
+
+// releaseExchange ends a request that the connection ends with, or leaves it to its handlers.
+func (c *serverConn) releaseExchange() {
+	c.body.close()
+	if c.ctx.LastTimeoutErrorResponse() != nil {
+		c.abandon()
+		return
+	}
+	c.stopWatching()
+	if c.ctx.stream.ex != nil { // its handler has ended its goroutine
+		c.ctx.stream.abort(&c.output)
+	}
+	c.dropExchange()
+}
+
+// dropExchange gives the exchange back.
+func (c *serverConn) dropExchange() {
+	x := c.exchange
+	if c.endExchange() {
+		x.leaveWire()
+		c.srv.spare.Put(x)
+	}
+	c.exchange = nil
+}
+
+// endExchange ends the request, and reports whether its exchange is ready for another one.
+func (c *serverConn) endExchange() (again bool) {
+	c.body.close()
+	if again = c.recycleCtx() && !c.exchange.shared; !again {
+		c.leaveWire()
+	}
+	c.awaits100 = false
+	return again
+}
+
+// recycleCtx ends the request, and reports whether its RequestCtx is ready for another
+// one. It is not if something panics that is closed with it.
+func (c *serverConn) recycleCtx() (again bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in Close of a user value", v)
+			c.ctx.letGo(c.set.poison)
+		}
+	}()
+	return c.ctx.recycle(c.set.poison)
+}
