@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
@@ -267,7 +269,7 @@ func (cc *ClientConn) drain() bool {
 	at := time.Now().Add(maxStreamWait)
 	switch {
 	case cc.readBy == unknownDeadline: // an upload has moved it
-		cc.armRead(earlier(at, cc.deadline))
+		cc.armRead(clock.Earlier(at, cc.deadline))
 	case cc.readBy.IsZero() || at.Before(cc.readBy):
 		cc.armRead(at)
 	}

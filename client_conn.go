@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/internal/message"
@@ -187,7 +189,7 @@ func laterBy(current, now time.Time, timeout time.Duration, deadline time.Time) 
 	if timeout == 0 {
 		return deadline
 	}
-	at, late := now.Add(timeout), slack(timeout)
+	at, late := now.Add(timeout), clock.Slack(timeout)
 	if !deadline.IsZero() && deadline.Before(at) {
 		return deadline
 	}

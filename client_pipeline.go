@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/clock"
 )
 
 // DefaultMaxPendingRequests is the default of PipelineClient.MaxPendingRequests.
@@ -261,7 +263,7 @@ func (c *PipelineClient) call(ctx context.Context, deadline time.Time, req *Requ
 		return inPhase(endedBy(ctx), phaseConn, "")
 	}
 	if req.timeout > 0 {
-		deadline = earlier(deadline, time.Now().Add(req.timeout))
+		deadline = clock.Earlier(deadline, time.Now().Add(req.timeout))
 	}
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout

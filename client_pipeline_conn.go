@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/callback"
 )
@@ -265,14 +267,16 @@ func (pc *pipelineConn) expect() {
 			at = time.Now().Add(t)
 		}
 		if next.left || pc.isShut {
-			at = earlier(at, time.Now().Add(lateAnswer))
+			at = clock.Earlier(at, time.Now().Add(lateAnswer))
 		}
 	}
 	pc.setDeadline(at)
 }
 
 // hurry shortens the deadline of the next response to at most lateAnswer from now.
-func (pc *pipelineConn) hurry() { pc.setDeadline(earlier(pc.timeout, time.Now().Add(lateAnswer))) }
+func (pc *pipelineConn) hurry() {
+	pc.setDeadline(clock.Earlier(pc.timeout, time.Now().Add(lateAnswer)))
+}
 
 func (pc *pipelineConn) setDeadline(at time.Time) {
 	if !at.Equal(pc.timeout) {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/message"
 )
 
@@ -40,11 +42,11 @@ func (c *HostClient) do(ctx context.Context, deadline time.Time, req *Request, r
 		return c.failed(ctx, req, requestError{err})
 	}
 	if at, ok := ctx.Deadline(); ok {
-		deadline = earlier(deadline, at)
+		deadline = clock.Earlier(deadline, at)
 	}
 	limit := deadline
 	if req.timeout > 0 {
-		deadline = earlier(limit, time.Now().Add(req.timeout))
+		deadline = clock.Earlier(limit, time.Now().Add(req.timeout))
 	}
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
@@ -107,7 +109,7 @@ func (c *HostClient) again(ctx context.Context, deadline, limit time.Time, req *
 			resetTimeout, retry = c.wantsRetry(ctx, req, resp, n, err)
 		}
 		if retry && resetTimeout && req.timeout > 0 {
-			deadline = earlier(limit, time.Now().Add(req.timeout))
+			deadline = clock.Earlier(limit, time.Now().Add(req.timeout))
 		}
 		if !retry || !deadline.IsZero() && !time.Now().Before(deadline) {
 			return err

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/callback"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
@@ -105,7 +107,7 @@ func (u *upload) run() {
 	switch timeout := u.cc.set.readTimeout; {
 	case u.state.Load() == uploadAbandoned:
 	case u.err == nil && timeout > 0:
-		u.cc.nc.SetReadDeadline(earlier(time.Now().Add(timeout), u.cc.deadline))
+		u.cc.nc.SetReadDeadline(clock.Earlier(time.Now().Add(timeout), u.cc.deadline))
 		u.cc.heedInterrupt()
 	case u.stopped.Load(): // the response is still being read
 	case u.err != nil && (u.werr == nil || timedOut(u.werr)):

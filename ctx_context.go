@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/clock"
 )
 
 // lifetime is the part of a request that implements context.Context. It costs nothing until Done is called.
@@ -18,9 +20,8 @@ type lifetime struct {
 	deadline time.Time
 	unhooks  []func() bool   // functions that stop waiting for the end of the server and of parent
 	follows  *byte           // not nil while the lifetime waits for the end of parent; a new pointer each time
-	watcher  chan struct{}   // closed when the goroutine that watches the connection ends
+	watcher  *connWatch      // watches the connection; nil while nothing does
 	canWatch bool            // the body was read; the next byte belongs to the next request
-	ahead    []byte          // bytes that the watcher has read
 	parent   context.Context // from Server.ConnContext or InitContext; may be nil
 	gone     *disconnect     // list of the calls of OnDisconnect, the latest first
 	kept     bool            // OnDisconnect was called, and the program may have kept its result
@@ -54,7 +55,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	}
 	done := l.done
 	if ctx.ex != nil {
-		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.ex.server.stopped, func() { l.cancelIf(done, context.Canceled) }))
+		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.ex.server.conns.stopped, func() { l.cancelIf(done, context.Canceled) }))
 		ctx.ex.wire.watch(l)
 	}
 	l.followParent()
@@ -126,7 +127,7 @@ func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err == nil && ctx.ex != nil && ctx.ex.server.stopped.Err() != nil {
+	if l.err == nil && ctx.ex != nil && ctx.ex.server.conns.stopped.Err() != nil {
 		return context.Canceled
 	}
 	if l.err == nil && l.parent != nil {
@@ -144,7 +145,7 @@ func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	deadline = l.deadline
 	if l.parent != nil {
 		if at, ok := l.parent.Deadline(); ok {
-			deadline = earlier(deadline, at)
+			deadline = clock.Earlier(deadline, at)
 		}
 	}
 	return deadline, !deadline.IsZero()
@@ -197,7 +198,7 @@ func (l *lifetime) setDeadline(t time.Time) {
 	l.used.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.deadline = earlier(l.deadline, t)
+	l.deadline = clock.Earlier(l.deadline, t)
 }
 
 // cancelIf cancels the lifetime if done is still its channel. After the request has ended, l may belong to
@@ -374,32 +375,6 @@ func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 	return err
 }
 
-// resetDeadlines puts the server's own settings in force again.
-func (c *connection) resetDeadlines() {
-	if c.input.byHand.Load() != nil || c.output.byHand.Load() != nil {
-		c.clearDeadlines()
-	}
-}
-
-func (c *connection) clearDeadlines() {
-	if c.input.byHand.Load() != nil {
-		c.input.byHand.Store(nil)
-		c.input.deadline = time.Time{}
-		c.nc.SetReadDeadline(time.Time{})
-	}
-	if c.output.byHand.Load() != nil {
-		c.output.byHand.Store(nil)
-		c.output.deadline = time.Time{}
-		c.nc.SetWriteDeadline(time.Time{})
-	}
-}
-
-// connContext is what the contexts of a connection's requests descend from.
-type connContext struct {
-	base context.Context
-	own  context.Context // nil before the first request
-}
-
 // baseContext returns the context for the connections of a listener, nil if the server has no contexts for connections.
 func (s *Server) baseContext(ln net.Listener) context.Context {
 	switch {
@@ -413,29 +388,4 @@ func (s *Server) baseContext(ln net.Listener) context.Context {
 		return context.Background()
 	}
 	return nil
-}
-
-// newConnContext returns the context of a new connection, nil if it has none. The connection is from a listener, or, if that is nil,
-// ServeConn was given it.
-func (s *Server) newConnContext(of *servedListener) *connContext {
-	switch {
-	case of != nil && of.base != nil:
-		return &connContext{base: of.base}
-	case s.ConnContext != nil:
-		return &connContext{base: context.Background()}
-	}
-	return nil
-}
-
-// forRequest returns the context that the present request's descends from.
-func (cc *connContext) forRequest(c *serverConn) context.Context {
-	if cc.own == nil {
-		cc.own = cc.base
-		if f := c.srv.ConnContext; f != nil {
-			if cc.own = f(cc.base, c.nc); cc.own == nil {
-				panic("gallop: ConnContext returned nil")
-			}
-		}
-	}
-	return cc.own
 }

@@ -300,7 +300,7 @@ func (s *ResponseStream) abort(o *output) {
 
 // end gives back what the stream holds. s is locked.
 func (s *ResponseStream) end() {
-	putBuffer(&s.buf)
+	bufpool.Release(&s.buf)
 	s.ex, s.sink, s.none = nil, streamSink{}, false
 }
 

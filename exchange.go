@@ -46,7 +46,7 @@ func (c *serverConn) newExchange() *exchange {
 func (x *exchange) begin(c *serverConn) {
 	ctx := &x.ctx
 	ctx.time = c.now
-	ctx.connID, ctx.requestNum = c.id, c.requests
+	ctx.connID, ctx.requestNum = c.id, c.turns
 	ctx.Request.isTLS, ctx.Request.maxArgs = c.tls != nil, c.set.maxArgs
 }
 
@@ -65,16 +65,13 @@ func (x *exchange) settle(c *serverConn) {
 	if c.srv.NoDefaultContentType {
 		ctx.Response.Header.flags |= noDefaultContentType
 	}
-	if cc := c.entry.context; cc != nil {
-		ctx.InitContext(cc.forRequest(c))
+	if parent := c.context(); parent != nil {
+		ctx.InitContext(parent)
 	}
 }
 
 // leaveWire separates the exchange from its wire.
 func (x *exchange) leaveWire() { x.ctx.ex, x.wire = nil, nil }
-
-// reading reports whether a request is being served whose head was read.
-func (x *exchange) reading() bool { return x != nil && x.body.open }
 
 // configure applies what HeaderReceived said.
 func (x *exchange) configure(rc RequestConfig) {
@@ -99,7 +96,7 @@ func (x *exchange) runHandler() (panicked, aborted bool) {
 			if panicked, aborted = true, isAbort(v); aborted {
 				return
 			}
-			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in the handler", v)
+			c.panicked("panic in the handler", v)
 		}
 	}()
 	if c.loop.conn != nil {
@@ -118,7 +115,7 @@ func (x *exchange) runOneOfMany() (panicked, aborted bool) {
 		return x.runHandler()
 	}
 	s.busy.Add(1)
-	s.log.refusal(c, StatusServiceUnavailable, ErrRequestLimit)
+	s.logRefusal(c, StatusServiceUnavailable, ErrRequestLimit)
 	ctx.Error(StatusMessage(StatusServiceUnavailable), StatusServiceUnavailable)
 	if s.ErrorHandler != nil {
 		panicked = !c.guard("the error handler", func() { s.ErrorHandler(ctx, ErrRequestLimit) })

@@ -10,6 +10,24 @@ import (
 	"github.com/gallop-http/gallop/internal/message"
 )
 
+// bodyTooLarge reports whether the body is announced with more bytes than it may have.
+func (x *exchange) bodyTooLarge() bool {
+	return x.body.kind == message.Fixed && x.body.left > x.maxBody && !x.server.StreamRequestBody
+}
+
+// bodyBudget is how long a client may have taken for got bytes, at rate bytes a second.
+// It does not overflow, whatever they are.
+func bodyBudget(got, rate int64) time.Duration {
+	seconds := min(got/rate, int64(math.MaxInt64/time.Second)/2)
+	rest := min(got%rate, int64(math.MaxInt64/time.Second))
+	return bodyRateGrace + time.Duration(seconds)*time.Second + time.Duration(rest)*time.Second/time.Duration(rate)
+}
+
+// emptyBody is a body that was announced and of which nothing comes.
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+
 // bodyHandle is the body as a handler sees it, an io.Reader. One that is kept for
 // too long reads nothing: it is cut off when its request ends.
 type bodyHandle struct {
@@ -90,21 +108,3 @@ func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
 	h.mu.Unlock()
 	return rest
 }
-
-// bodyTooLarge reports whether the body is announced with more bytes than it may have.
-func (x *exchange) bodyTooLarge() bool {
-	return x.body.kind == message.Fixed && x.body.left > x.maxBody && !x.server.StreamRequestBody
-}
-
-// bodyBudget is how long a client may have taken for got bytes, at rate bytes a second.
-// It does not overflow, whatever they are.
-func bodyBudget(got, rate int64) time.Duration {
-	seconds := min(got/rate, int64(math.MaxInt64/time.Second)/2)
-	rest := min(got%rate, int64(math.MaxInt64/time.Second))
-	return bodyRateGrace + time.Duration(seconds)*time.Second + time.Duration(rest)*time.Second/time.Duration(rate)
-}
-
-// emptyBody is a body that was announced and of which nothing comes.
-type emptyBody struct{}
-
-func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }

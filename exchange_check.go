@@ -132,7 +132,7 @@ func (x *exchange) correct() (replaced bool) {
 		case status < StatusOK:
 			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
 			c := x.wire
-			c.srv.log.write(&logEvent{level: slog.LevelError, text: "the handler answered with a status that is not final",
+			c.hub.log.write(&logEvent{level: slog.LevelError, text: "the handler answered with a status that is not final",
 				remote: c.nc.RemoteAddr(), conn: c.id, status: status}, "the handler answered %d, which is not final", status)
 			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 			replaced = true

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/files"
@@ -112,7 +114,7 @@ func (r *representation) describe(h *ResponseHeader) (v files.Validator) {
 	}
 	v.Coarse = r.negotiated || r.weak
 	if files.HasTime(r.modified) {
-		v.Modified = earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
+		v.Modified = clock.Earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
 		h.SetLastModified(v.Modified)
 	}
 	return v

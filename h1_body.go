@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
@@ -15,7 +17,6 @@ import (
 // where the body ends (RFC 9112 §6.3).
 type requestBody struct {
 	x         *exchange // that it belongs to
-	open      bool      // a request is being served, its head must stay where it is
 	kind      message.BodyKind
 	announced int64 // how long a Fixed body is; negative: the body is Chunked
 	left      int64 // of a Fixed body
@@ -30,11 +31,12 @@ type requestBody struct {
 
 // begin takes over the body of the request whose head was read.
 func (b *requestBody) begin(head *message.Head) {
+	b.x.wire.input.held = true
 	if head.Body == message.NoBody { // the rest is of no account then
-		b.open, b.kind, b.err, b.unseen = true, message.NoBody, nil, nil
+		b.kind, b.err, b.unseen = message.NoBody, nil, nil
 		return
 	}
-	b.open, b.kind, b.announced, b.left = true, head.Body, head.Length, head.Length
+	b.kind, b.announced, b.left = head.Body, head.Length, head.Length
 	b.whole, b.err, b.got, b.waited, b.handle, b.unseen = false, nil, 0, 0, nil, nil
 	if head.Body == message.Chunked {
 		b.chunks = http1.ChunkReader{}
@@ -227,9 +229,9 @@ func (b *requestBody) fail(err error) error {
 			b.x.ctx.life.lost()
 		}
 		err = io.ErrUnexpectedEOF
-	case isTimeout(err) && b.x.wire.input.byHand.Load() != nil:
+	case clock.IsTimeout(err) && b.x.wire.input.byHand.Load() != nil:
 		err = os.ErrDeadlineExceeded
-	case isTimeout(err):
+	case clock.IsTimeout(err):
 		err = errSlowBody
 	default:
 		b.x.ctx.life.lost()
@@ -292,7 +294,7 @@ func (b *requestBody) armByRate(start time.Time) bool {
 		}
 		at = start.Add(budget)
 	}
-	at = earlier(at, after(b.x.began, b.x.readTimeout))
+	at = clock.Earlier(at, clock.After(b.x.began, b.x.readTimeout))
 	if in := &c.input; at.IsZero() || in.deadline.Before(at) || in.deadline.After(at.Add(time.Second/4)) {
 		in.armExactly(at)
 	}
@@ -327,7 +329,9 @@ func (b *requestBody) isCut() bool { return b.handle != nil && b.handle.cut.Load
 // close ends the request.
 func (b *requestBody) close() {
 	b.sever()
-	b.open = false
+	if c := b.x.wire; c != nil {
+		c.input.held = false
+	}
 }
 
 // sever makes every read from the handle fail from now on.

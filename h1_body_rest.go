@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/message"
 )
 
@@ -32,18 +34,6 @@ func (b *requestBody) drainRest() bool {
 	flushed := b.x.wire.flushAside()
 	read := b.drainInput()
 	return <-flushed == nil && read
-}
-
-// flushAside writes what there is to write while the client may do the same, and is not
-// going to read before.
-func (c *connection) flushAside() <-chan error {
-	flushed := make(chan error, 1)
-	if len(c.output.buf) == 0 || c.output.err != nil {
-		flushed <- c.output.err
-		return flushed
-	}
-	go func() { flushed <- c.output.flush() }()
-	return flushed
 }
 
 // drainInput is drain without a look at the output.
@@ -139,10 +129,10 @@ func (b *requestBody) endsAhead() bool {
 func (b *requestBody) endsAheadBy() time.Time {
 	by := time.Now().Add(drainTime)
 	if at, ok := b.x.ctx.Deadline(); ok {
-		by = earlier(by, at)
+		by = clock.Earlier(by, at)
 	}
 	if at := b.x.wire.input.byHand.Load(); at != nil {
-		by = earlier(by, *at)
+		by = clock.Earlier(by, *at)
 	}
 	return by
 }

@@ -3,7 +3,8 @@ package gallop
 import (
 	"errors"
 	"io"
-	"net"
+
+	"github.com/gallop-http/gallop/internal/clock"
 
 	"github.com/gallop-http/gallop/internal/http1"
 )
@@ -29,7 +30,7 @@ func (c *serverConn) fail(err error) error {
 	}
 	status := refusalStatus(public)
 	c.counts().refused.Add(1)
-	c.srv.log.refusal(c, status, public)
+	c.srv.logRefusal(c, status, public)
 	c.answerError(status, public)
 	return answeredError{public}
 }
@@ -49,7 +50,7 @@ func (c *serverConn) publicError(err error) error {
 		return err
 	case err == io.ErrUnexpectedEOF && !c.onlyBlankLines():
 		return errCutOff
-	case isTimeout(err) && !c.reading() && !c.onlyBlankLines():
+	case clock.IsTimeout(err) && !c.input.held && !c.onlyBlankLines():
 		return errSlowHead
 	}
 	return nil
@@ -72,13 +73,13 @@ func refusalStatus(err error) int {
 // onlyBlankLines reports whether no byte of a request has arrived, other than the
 // line ends that may stand before it.
 func (c *serverConn) onlyBlankLines() bool {
-	return !c.reading() && http1.EmptyLines(c.input.unread())
+	return !c.input.held && http1.EmptyLines(c.input.unread())
 }
 
 // answerError answers a request that is refused, and ends the connection.
 func (c *serverConn) answerError(status int, err error) {
 	ctx := &c.ctx
-	if !c.reading() { // its head was refused
+	if !c.input.held { // its head was refused
 		c.exchange.begin(c)
 		c.exchange.settle(c)
 		c.noteHead(&ctx.Request.Header.head)
@@ -127,7 +128,7 @@ func (c *serverConn) lastWords() {
 		err = c.writeResponse()
 	}
 	if err == nil && c.output.flush() == nil {
-		c.endUnframed()
+		c.endAbrupt()
 		c.linger()
 	}
 }
@@ -139,41 +140,6 @@ func (s *Server) allowed() string {
 	return "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 }
 
-// beginUnframed is called before a body whose end is that of the connection (RFC 9112
-// §6.3). Until endUnframed is called, the connection ends with a reset and without a TLS
-// close_notify, even if the process is killed. The client cannot take such an end for that
-// of the body. Server.Close may still end the connection in order.
-func (c *serverConn) beginUnframed() {
-	c.unframed = true
-	c.setLinger(0)
-}
-
-// endUnframed is called when all of a body is written that beginUnframed was called for.
-func (c *serverConn) endUnframed() {
-	if c.unframed {
-		c.setLinger(-1)
-		c.unframed = false
-	}
-}
-
-// closing returns what is to be closed to end the connection: the connection below TLS
-// while a body is unframed, so that no close_notify is sent.
-func (c *serverConn) closing() net.Conn {
-	if tc, ok := c.nc.(interface{ NetConn() net.Conn }); ok && c.unframed {
-		return tc.NetConn()
-	}
-	return c.nc
-}
-
-// setLinger does what SetLinger of a net.TCPConn does, if the connection is one.
-func (c *serverConn) setLinger(seconds int) {
-	if c.loop.conn != nil {
-		c.lingerOnLoop(seconds)
-	} else if tc, ok := c.closing().(interface{ SetLinger(int) error }); ok {
-		_ = tc.SetLinger(seconds)
-	}
-}
-
 // end ends a connection after its last response.
 func (c *serverConn) end() error {
 	if _, half := c.nc.(interface{ CloseWrite() error }); !half {
@@ -182,7 +148,7 @@ func (c *serverConn) end() error {
 	if err := c.output.flush(); err != nil {
 		return err
 	}
-	c.endUnframed()
+	c.endAbrupt()
 	if !c.input.empty() || !c.body.ended() {
 		c.linger()
 	}

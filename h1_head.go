@@ -1,77 +1,12 @@
 package gallop
 
 import (
-	"errors"
 	"io"
-	"time"
+
+	"github.com/gallop-http/gallop/internal/clock"
 
 	"github.com/gallop-http/gallop/internal/http1"
 )
-
-// waitIdle waits for the first byte of a request, if none is there.
-func (c *serverConn) waitIdle() next {
-	if c.loop.pending { // one was read before the connection was moved here
-		return nextStep
-	}
-	if c.loop.started {
-		c.loop.started, c.queued = false, false
-		c.report(StateActive)
-		return nextStep
-	}
-	if c.queued = !c.input.empty(); c.queued {
-		return nextStep
-	}
-	if c.loop.conn != nil {
-		return c.waitOnLoop()
-	}
-	if err := c.output.flush(); err != nil {
-		return c.endedBy(err)
-	}
-	timeout := c.set.idle
-	if c.requests == 0 {
-		timeout = shorter(timeout, c.set.readHead)
-	} else {
-		c.report(StateIdle)
-	}
-	c.publish()
-	// In this order Shutdown either finds the connection idle, and its deadline is the
-	// last one to be set, or has begun before, and is seen here.
-	c.input.arm(timeout)
-	if !c.entry.state.CompareAndSwap(phaseActive, phaseIdle) {
-		return c.endedBy(errIdle)
-	}
-	var err error
-	if c.mayNotIdle() {
-		err = c.input.lastChance()
-	} else {
-		err = c.input.wait()
-	}
-	return c.beganRequest(err)
-}
-
-// beganRequest is the end of waitIdle: err is the result of waiting for the first byte.
-func (c *serverConn) beganRequest(err error) next {
-	begun := c.entry.begin()
-	if err != nil {
-		if err == io.EOF || isTimeout(err) {
-			err = errIdle
-		}
-		return c.endedBy(err)
-	}
-	if !begun {
-		c.outrun()
-	}
-	c.report(StateActive)
-	return nextStep
-}
-
-// mayNotIdle reports whether the connection ends instead of waiting for a request.
-func (c *serverConn) mayNotIdle() bool {
-	return c.srv.ending.Load() || c.requests > 0 && c.srv.keepAlives.off.Load()
-}
-
-// errIdle ends a connection that brought no further request: no error to others.
-var errIdle = errors.New("no further request")
 
 // readHead reads the head of a request, of which the first bytes are there.
 func (c *serverConn) readHead() next {
@@ -110,7 +45,7 @@ func (c *serverConn) readRestOfHead(parser *http1.Parser) (length int, n next) {
 		if !more {
 			if !armed {
 				c.startClock()
-				in.armExactly(earlier(after(c.headBegan(), c.set.readHead), after(c.began, c.set.read)))
+				in.armExactly(clock.Earlier(clock.After(c.firstBegan(c.began), c.set.first), clock.After(c.began, c.set.read)))
 			}
 			if err := in.fill(); err != nil {
 				if err == io.EOF {
@@ -132,14 +67,4 @@ func (c *serverConn) startClock() {
 		c.queued = false
 		c.began = c.readClock()
 	}
-}
-
-// headBegan is when the time for the head began. That of the first request includes
-// the wait for its first byte: a client that delays both may not have it twice.
-func (c *serverConn) headBegan() time.Time {
-	if c.requests == 0 {
-		_, ready := c.begun()
-		return ready
-	}
-	return c.began
 }

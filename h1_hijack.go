@@ -34,19 +34,19 @@ func (c *serverConn) hijack() next {
 	h.conn = c.withRest(nc)
 	c.reportHijacked()
 	c.handed = h
-	return nextHijacked
+	return nextTaken
 }
 
 // reportHijacked tells the ConnState hook that the connection was hijacked. If the hook panics, the
 // new owner still gets the connection, because the server would not close it.
-func (c *connection) reportHijacked() {
-	c.guard("ConnState", func() { c.report(StateHijacked) })
+func (c *serverConn) reportHijacked() {
+	c.guard("ConnState", func() { c.report(connTaken) })
 }
 
 // startHijack runs the handler on a goroutine of its own: the connection does not
 // count any longer and Shutdown does not wait for it.
-func (c *connection) startHijack(h *hijack) {
-	keep, logTo, id := c.srv.KeepHijackedConns, &c.srv.log, c.id
+func (c *serverConn) startHijack(h *hijack) {
+	keep, logTo, id := c.srv.KeepHijackedConns, &c.hub.log, c.id
 	go func() {
 		defer func() {
 			if v := recover(); v != nil {
@@ -116,17 +116,17 @@ func (c *serverConn) take() (net.Conn, error) {
 	if err := c.output.flush(); err != nil {
 		return nil, err
 	}
-	c.endUnframed()
+	c.endAbrupt()
 	c.hijacked, c.exchange.shared = true, true
 	s.end()
 	c.nc.SetDeadline(time.Time{})
 	nc, err := c.leaveLoop()
 	if err != nil {
-		c.report(StateClosed)
+		c.report(connClosed)
 		return nil, err
 	}
 	c.reportHijacked()
-	c.srv.conns.drop(c.entry)
+	c.srv.conns.table.drop(c.entry)
 	return c.withRest(nc), nil
 }
 

@@ -69,7 +69,7 @@ func (c *serverConn) whyNotPlain() string {
 		return "unread request body"
 	case c.input.byHand.Load() != nil || c.output.byHand.Load() != nil:
 		return "deadline by hand"
-	case c.srv.stopping.Load():
+	case c.hub.stopping.Load():
 		return "shutdown"
 	}
 	return ""
@@ -116,7 +116,7 @@ func (c *serverConn) recyclePlain() bool {
 		keepIn >= 0 && int64(cap(req.buf)) > keepIn || keepOut >= 0 && int64(cap(resp.buf)) > keepOut {
 		return false
 	}
-	x.body.open = false
+	in.held = false
 	in.headAt = in.r
 	ctx.life.canWatch = false
 	ctx.hijackNoResponse = false

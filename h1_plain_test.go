@@ -163,7 +163,7 @@ func TestWhyNotPlain(t *testing.T) {
 		"context in use":      func(c *serverConn) { c.ctx.Done() },
 		"unread request body": func(c *serverConn) { c.body.kind, c.body.left = message.Fixed, 1 },
 		"deadline by hand":    func(c *serverConn) { c.output.byHand.Store(new(time.Time)) },
-		"shutdown":            func(c *serverConn) { c.srv.stopping.Store(true) },
+		"shutdown":            func(c *serverConn) { c.hub.stopping.Store(true) },
 	}
 	for want, obstacle := range obstacles {
 		c := connOf(&settings{plain: true})
@@ -206,6 +206,8 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 func connOf(set *settings) *serverConn {
 	c := new(serverConn)
 	c.srv, c.set = new(Server), set
+	c.prepare(&c.srv.conns, c)
+	c.connection.set = &set.connSettings
 	c.exchange = c.newExchange()
 	return c
 }
@@ -222,7 +224,6 @@ func TestRecyclePlain(t *testing.T) {
 				c := connOf(&settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}})
 				c.keepAlive = true
 				c.ctx.ex = c.exchange
-				c.output.c, c.input.c = c, c
 				ctx := &c.ctx
 				head, body, _ := strings.Cut(tt.request, "\r\n\r\n")
 				text := []byte(strings.Replace(head+"\r\n\r\n", "\r\n", "\r\nHost: x\r\n", 1))

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"errors"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/field"
@@ -48,8 +49,8 @@ func (c *serverConn) endStream() error {
 func (c *serverConn) decideClose() {
 	s, ctx := c.srv, &c.ctx
 	if !c.keepAlive || ctx.Response.Header.saysClose(c.http10) ||
-		s.DisableKeepalive || s.stopping.Load() ||
-		s.MaxRequestsPerConn > 0 && c.requests >= uint64(s.MaxRequestsPerConn) {
+		s.DisableKeepalive || s.conns.stopping.Load() ||
+		s.MaxRequestsPerConn > 0 && c.turns >= uint64(s.MaxRequestsPerConn) {
 		c.close = true
 	}
 }
@@ -76,7 +77,7 @@ func (c *serverConn) writeResponse() error {
 		resp.frame(&out, c.http10 || resp.Header.sentMinor() == 0)
 	}
 	if hasBody && out.length == lengthUntilClose && c.ctx.hijackHandler == nil {
-		c.beginUnframed()
+		c.beginAbrupt()
 	}
 	c.writeHead(&out)
 	if !hasBody {
@@ -104,6 +105,21 @@ func (c *serverConn) writeResponse() error {
 	return &streamError{err}
 }
 
+// continueNow says 100, if it may be that the stream which is the response's body reads that
+// of the request: behind the head it is too late for it. If nobody can read it, then the
+// client may, or may not, send it.
+func (c *serverConn) continueNow() {
+	c.awaits100 = false
+	if h := c.body.handle; h == nil || !h.shown.Load() {
+		c.close = true
+		return
+	}
+	c.output.appendString(continueResponse)
+}
+
+// continueResponse invites the client to send the body.
+const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n"
+
 // writeHead writes the head of ctx.Response.
 func (c *serverConn) writeHead(out *outgoing) {
 	resp := &c.ctx.Response
@@ -120,35 +136,24 @@ func (c *serverConn) writeHead(out *outgoing) {
 	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), out)
 }
 
-// date is the time of the response. With further requests at hand, for which one look
-// at the clock has to do, it is that of the last bytes read.
-func (c *connection) date() time.Time {
-	if ended := c.loop.ended; !ended.IsZero() {
-		c.loop.ended = time.Time{}
-		return ended
-	}
-	if c.input.empty() && !c.loop.leads() {
-		now := c.now.Add(time.Since(c.now)) // half as dear as time.Now
-		if c.loop.conn == nil {             // those of a loop look at the clock when they have to wait
-			c.output.now = now
-		}
-		return now
-	}
-	return c.now
-}
-
 // headRoom is what the fields that the server adds take at most, in most cases.
 const headRoom = 256
 
 // takeBack takes a response of which nothing was sent yet out of the output from mark
 // on, and puts a 500 in its place.
 func (c *serverConn) takeBack(mark int, err error) error {
-	c.srv.log.connection(c.nc.RemoteAddr(), c.id, &streamError{err}, true)
+	c.hub.log.connection(c.nc.RemoteAddr(), c.id, &streamError{err}, true)
 	c.output.buf = c.output.buf[:mark]
 	c.ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 	c.ctx.hijackHandler = nil
 	c.close = true
 	return c.writeResponse()
+}
+
+// isProgramsFault reports whether err ended a response in the middle of its body, and not because of the network.
+func isProgramsFault(err error) bool {
+	var broken *streamError
+	return errors.As(err, &broken) && !isNetwork(broken.err)
 }
 
 // sayContinue sends 100 (Continue).
@@ -157,21 +162,6 @@ func (c *serverConn) sayContinue() error {
 	c.limitWriting()
 	return c.output.flush()
 }
-
-// continueNow says 100, if it may be that the stream which is the response's body reads that
-// of the request: behind the head it is too late for it. If nobody can read it, then the
-// client may, or may not, send it.
-func (c *serverConn) continueNow() {
-	c.awaits100 = false
-	if h := c.body.handle; h == nil || !h.shown.Load() {
-		c.close = true
-		return
-	}
-	c.output.appendString(continueResponse)
-}
-
-// continueResponse invites the client to send the body.
-const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n"
 
 // writeInterim writes an interim response with the headers of the response.
 func (c *serverConn) writeInterim(status int) error {

@@ -17,7 +17,7 @@ func (c *serverConn) serve() next {
 		switch {
 		case c.hijacked:
 			c.handed = nil
-			return nextHijacked
+			return nextTaken
 		case n == nextEnded:
 			c.err = c.fail(c.err)
 			return n
@@ -68,10 +68,7 @@ func (c *serverConn) readRequest() next {
 func (c *serverConn) takeRequest() error {
 	x := c.exchange
 	ctx := &x.ctx
-	if c.requests++; c.requests == 1 {
-		c.entry.served.Store(true)
-	}
-	c.counted++
+	c.countTurn()
 	x.begin(c)
 	if !x.settled() || c.set.unusual {
 		x.settle(c)
@@ -130,7 +127,7 @@ func (c *serverConn) answerRequest() next {
 		}
 	}
 	if c.hijacked {
-		return nextHijacked
+		return nextTaken
 	}
 	if aborted || panicked && ctx.stream.ex != nil {
 		c.body.sever()
@@ -198,7 +195,7 @@ func (c *serverConn) endExchange() (again bool) {
 func (c *serverConn) recycleCtx() (again bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in Close of a user value", v)
+			c.panicked("panic in Close of a user value", v)
 			c.ctx.letGo(c.set.poison)
 		}
 	}()

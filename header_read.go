@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
@@ -92,7 +94,7 @@ func readError(err, broken error, begun bool) error {
 		return io.EOF
 	case !begun && broken == errReadingRequest:
 		return ErrNothingRead{err}
-	case !begun && isTimeout(err):
+	case !begun && clock.IsTimeout(err):
 		return ErrTimeout
 	case !begun:
 		return io.EOF

@@ -2,7 +2,6 @@ package gallop
 
 import (
 	"errors"
-	"net"
 	"time"
 )
 
@@ -23,42 +22,6 @@ func orNone[T int | time.Duration](v, d T) T {
 		return d
 	}
 	return max(v, 0)
-}
-
-// after returns t plus d. If d is 0, it returns the zero time, which means never.
-func after(t time.Time, d time.Duration) time.Time {
-	if d == 0 {
-		return time.Time{}
-	}
-	return t.Add(d)
-}
-
-// earlier returns the earlier of two times. The zero time means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// shorter returns the shorter of two durations. 0 means unlimited.
-func shorter(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
-// slack returns how late a timer may fire: a sixteenth of the timeout, at most a second. Because of it, a timer need not
-// be set again for every request.
-func slack(timeout time.Duration) time.Duration {
-	return min(timeout/16, time.Second)
-}
-
-// isTimeout reports whether err itself is a net.Error that is a timeout. See timedOut for wrapped errors.
-func isTimeout(err error) bool {
-	t, ok := err.(net.Error)
-	return ok && t.Timeout()
 }
 
 // timedOut reports whether err, or an error that it wraps, is a timeout.

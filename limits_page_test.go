@@ -29,7 +29,7 @@ func TestDocsDefaults(t *testing.T) {
 		"`MaxHeaderBytes`":                          kib(set.head.Head),
 		"`MaxHeaderFields`":                         fmt.Sprint(set.head.Fields),
 		"`MaxFormArgs`":                             fmt.Sprint(set.maxArgs),
-		"`ReadHeaderTimeout`":                       set.readHead.String(),
+		"`ReadHeaderTimeout`":                       set.first.String(),
 		"`MinBodyRate`":                             fmt.Sprintf("%d bytes/s, after %v", set.bodyRate, bodyRateGrace),
 		"`MaxRequestBodySize`":                      kib(int(set.maxBody)) + ", streams unlimited",
 		"chunk line, chunk extensions of a message": kib(set.chunks.Line) + ", " + kib(set.chunks.Overhead),

@@ -346,26 +346,14 @@ type Server struct {
 	keepAlives keepAlives
 	onShutdown onShutdown
 
-	stopping atomic.Bool // every response is the last one on its connection
-	ending   atomic.Bool // idle connections end
-
 	once    sync.Once
 	set     settings
-	conns   connTable
-	away    turnedAwayConns
-	stop    context.CancelFunc
-	stopped context.Context // done once Shutdown or Close was called
-	certs   certStore
+	conns   connServer
 	protos  map[string]ServeHandler
-	log     limitedLog
-	connIDs atomic.Uint64
 	spare   sync.Pool // of *exchange
 	starts  headStarts
-	retired sync.Pool // of *serverConn
-	workers workerPool
-	loops   loopGroup
-	branch  predictor
-	counts  [countShards]serverCounts
+	retired sync.Pool     // of *serverConn
+	vacant  sync.Pool     // of *serverConn, with what they have for the next connection of a loop
 	running atomic.Int64  // requests that are being handled, with MaxConcurrentRequests
 	busy    atomic.Uint64 // requests that were refused because of MaxConcurrentRequests
 }
@@ -374,12 +362,26 @@ type Server struct {
 func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.set.resolve(s)
-		s.stopped, s.stop = context.WithCancel(context.Background())
-		s.conns.init(s.MaxConnsPerIP)
-		s.log.to, s.log.structured = s.logger(), s.ErrorLog
-		s.workers.idle = orDefault(s.MaxIdleWorkerDuration, 10*time.Second)
-		s.workers.serve = s.serveAccepted
+		s.conns.init(&s.set.connSettings, s.connHooks())
+		s.conns.log.to, s.conns.log.structured = s.logger(), s.ErrorLog
 	})
+}
+
+// connHooks returns what connections call.
+func (s *Server) connHooks() connHooks {
+	hooks := connHooks{serve: s.serveAccepted, reject: rejection}
+	if s.ConnState != nil {
+		hooks.state = func(c net.Conn, state connState) { s.ConnState(c, ConnState(state)) }
+	}
+	if s.ConnContext != nil {
+		hooks.context = func(ctx context.Context, c net.Conn) context.Context {
+			if ctx = s.ConnContext(ctx, c); ctx == nil {
+				panic("gallop: ConnContext returned nil")
+			}
+			return ctx
+		}
+	}
+	return hooks
 }
 
 // prepareToServe is prepare for the methods that serve. It returns why they cannot.
@@ -406,7 +408,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		ln.Close()
 		return err
 	}
-	served := s.conns.addListener(s.withTLS(ln))
+	served := s.conns.table.addListener(s.withTLS(ln))
 	if served == nil {
 		ln.Close()
 		return nil
@@ -417,11 +419,11 @@ func (s *Server) Serve(ln net.Listener) error {
 		s.OnListen(ln)
 	}
 	if s.Engine != EngineGoroutine {
-		if done, err := s.serveOnLoops(served); done {
+		if done, err := s.conns.serveOnLoops(served, s.loopHandler()); done {
 			return err
 		}
 	}
-	return s.acceptLoop(served)
+	return s.conns.acceptLoop(served)
 }
 
 // ServeConn serves requests on the connection c until the client or the server closes c. ServeConn closes c before it
@@ -439,8 +441,8 @@ func (s *Server) serveOne(c net.Conn, of *servedListener) error {
 		c.Close()
 		return err
 	}
-	if err := s.admit(); err != nil {
-		s.turnAway(c, StatusServiceUnavailable, err, false)
+	if err := s.conns.admit(); err != nil {
+		s.conns.turnAway(c, err, false)
 		return err
 	}
 	_, err := s.serveConn(c, of)

@@ -2,46 +2,6 @@ package gallop
 
 import (
 	"net"
-	"time"
-
-	"github.com/gallop-http/gallop/internal/bufpool"
-	"github.com/gallop-http/gallop/internal/clock"
-)
-
-// connection is the part of a serverConn that does not depend on HTTP: the socket, its place in the connection table
-// and on a loop, buffers and times.
-type connection struct {
-	srv   *Server
-	set   *settings
-	nc    net.Conn
-	tls   secured // nc, if that is one
-	entry *tableEntry
-	own   tableEntry // entry, if a goroutine serves the connection to its end
-	loop  loopSeat   // what there is else if it does not
-
-	input  input
-	output output
-
-	id      uint64
-	counted int64     // of the requests, those that the server's counts do not have yet
-	since   time.Time // when the connection began, see begun
-	ready   time.Time // when it could bring its first request
-	now     time.Time // when the last bytes arrived
-	lent    bool      // ServeConn was given the connection
-
-	clock clock.Watch // for readClock
-}
-
-// connPhase is what Shutdown has to know of a connection.
-type connPhase = int32
-
-const (
-	phaseActive  connPhase = iota
-	phaseIdle              // waits for the first byte of a request
-	phaseLast              // the same, but for a moment longer, see connTable.warnIdle
-	phaseShaking           // in a TLS handshake
-	phaseEnding            // has to end: no time is left to wait for a request, or little for the handshake
-	phaseClosing           // its Close was called
 )
 
 // serveAccepted serves a connection from a listener and logs how it ended.
@@ -53,7 +13,7 @@ func (s *Server) serveAccepted(c acceptedConn) {
 // logEnd logs why a connection ended, unless that was already logged or is routine.
 func (s *Server) logEnd(nc net.Conn, id uint64, err error) {
 	if _, answered := err.(answeredError); err != nil && !answered && err != errPanic && err != ErrAbortHandler && err != ErrPerIPConnLimit {
-		s.log.connection(nc.RemoteAddr(), id, err, s.LogAllErrors)
+		s.conns.log.connection(nc.RemoteAddr(), id, err, s.LogAllErrors || isProgramsFault(err))
 	}
 }
 
@@ -61,18 +21,12 @@ func (s *Server) logEnd(nc net.Conn, id uint64, err error) {
 // The id is that of the connection.
 func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err error) {
 	c := s.acquireConn()
-	c.lent = of == nil
-	id = s.connIDs.Add(1)
-	c.srv, c.set, c.nc, c.id = s, &s.set, nc, id
-	c.readClock()
-	c.since = c.now
-	c.input.init(c)
-	c.output.c = c
-	c.entry, c.own.nc, c.own.context = &c.own, nc, s.newConnContext(of)
-	if err := s.conns.add(c.entry); err != nil {
-		s.conns.leave()
+	c.start(&s.conns, c, nc, of)
+	id = c.id
+	if err := s.conns.table.add(c.entry); err != nil {
+		s.conns.table.leave()
 		if err == ErrPerIPConnLimit {
-			s.turnAway(nc, StatusTooManyRequests, err, false)
+			s.conns.turnAway(nc, err, false)
 		} else {
 			nc.Close()
 		}
@@ -81,7 +35,7 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 	ended, hijacked := false, false
 	defer func() {
 		if v := recover(); v != nil { // in a hook: handlers are looked after
-			s.log.panicked(nc.RemoteAddr(), id, "panic ends a connection", v)
+			s.conns.log.panicked(nc.RemoteAddr(), id, "panic ends a connection", v)
 			err = errPanic
 		}
 	}()
@@ -91,20 +45,22 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 			if !hijacked && !c.hijacked {
 				c.entry.state.Store(phaseClosing)
 				c.closing().Close()
-				c.report(StateClosed)
+				c.report(connClosed)
 			}
 		}()
 		c.release()
 	}()
-	c.report(StateNew)
-	if next, err := c.handshake(); next != nil || err != nil {
-		if next != nil {
-			return id, next(nc)
-		}
+	c.report(connNew)
+	proto, err := c.handshake()
+	if err != nil {
+		answerPlainHTTP(err)
 		return id, err
 	}
+	if serve := s.protos[proto]; serve != nil && c.tls != nil {
+		return id, serve(nc)
+	}
 	c.ready = c.now
-	if c.serve() != nextHijacked {
+	if c.serve() != nextTaken {
 		ended = true
 		return id, c.err
 	}
@@ -115,46 +71,21 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 }
 
 func (s *Server) acquireConn() *serverConn {
-	if c, ok := s.retired.Get().(*serverConn); ok {
-		return c
+	c, ok := s.retired.Get().(*serverConn)
+	if !ok {
+		c = new(serverConn)
 	}
-	return new(serverConn)
+	c.srv, c.set = s, &s.set
+	return c
 }
 
 // retire takes c off the books. One that has ended as it should and that nobody
 // else can know of serves another connection.
 func (s *Server) retire(c *serverConn, ended bool) {
-	s.conns.drop(c.entry)
+	s.conns.table.drop(c.entry)
 	if ended && !c.shared {
 		*c = serverConn{}
 		s.retired.Put(c)
-	}
-}
-
-func (c *connection) report(state ConnState) {
-	if c.srv.ConnState != nil {
-		c.srv.ConnState(c.nc, state)
-	}
-}
-
-// readClock sets now, and returns it.
-func (c *connection) readClock() time.Time {
-	c.now = c.clock.Now()
-	return c.now
-}
-
-// begin makes a connection active that has waited for a request. It reports false if its time to wait is over.
-func (c *tableEntry) begin() bool {
-	return c.state.CompareAndSwap(phaseIdle, phaseActive) || c.state.CompareAndSwap(phaseLast, phaseActive)
-}
-
-// outrun makes a connection active whose time to wait was over when a request arrived.
-func (c *connection) outrun() {
-	c.srv.conns.isClosing() // waits for endWarned, which is waking the connection
-	c.entry.state.Store(phaseActive)
-	if c.loop.conn == nil {
-		c.input.deadline = time.Time{}
-		c.nc.SetReadDeadline(time.Time{})
 	}
 }
 
@@ -171,8 +102,16 @@ func (c *serverConn) release() {
 	c.publish()
 }
 
-// putBuffer gives a buffer back to the pool.
-func putBuffer(b *[]byte) {
-	bufpool.Put(*b)
-	*b = nil
+// Idle implements wire.
+func (c *serverConn) Idle() {
+	if c.exchange != nil {
+		c.dropExchange()
+	}
+}
+
+// Lost implements wire.
+func (c *serverConn) Lost() {
+	if c.exchange != nil {
+		c.ctx.life.lost()
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
@@ -12,24 +14,17 @@ import (
 // settings are the fields of a Server with their defaults filled in. A duration or
 // number of 0 means none here.
 type settings struct {
+	connSettings
+
 	head      http1.Limits
 	chunks    http1.ChunkLimits
-	readHead  time.Duration
-	read      time.Duration
-	idle      time.Duration
-	handshake time.Duration
-	write     time.Duration
-	progress  time.Duration // of writing, where write is not set
-	bodyRate  int64         // bytes a second
+	bodyRate  int64 // bytes a second
 	maxBody   int64
-	maxArgs   int   // in a query or a form
-	maxAtOnce int64 // requests; 0 means no limit
-	readBuf   int
-	writeBuf  int
+	maxArgs   int    // in a query or a form
+	maxAtOnce int64  // requests; 0 means no limit
 	server    string // value of the Server field
-	poison    bool
-	plain     bool // a response may be plain, see isPlain
-	unusual   bool // RequestCtx.beginUnusual has something to do
+	plain     bool   // a response may be plain, see isPlain
+	unusual   bool   // RequestCtx.beginUnusual has something to do
 }
 
 func (c *settings) resolve(s *Server) {
@@ -45,10 +40,10 @@ func (c *settings) resolve(s *Server) {
 		}
 	}
 	c.chunks = serverChunkLimits
-	c.readHead = orNone(s.ReadHeaderTimeout, defaultReadHeaderTimeout)
+	c.first = orNone(s.ReadHeaderTimeout, defaultReadHeaderTimeout)
 	c.read = max(s.ReadTimeout, 0)
 	c.idle = orNone(cmp.Or(s.IdleTimeout, s.ReadTimeout), defaultIdleTimeout)
-	c.handshake = orNone(s.TLSHandshakeTimeout, shorter(defaultHandshakeTimeout, c.read))
+	c.handshake = orNone(s.TLSHandshakeTimeout, clock.Shorter(defaultHandshakeTimeout, c.read))
 	c.write = max(s.WriteTimeout, 0)
 	if s.WriteTimeout == 0 {
 		c.progress = defaultWriteProgress
@@ -66,6 +61,10 @@ func (c *settings) resolve(s *Server) {
 		}
 	}
 	c.poison = s.PoisonReleased || bufpool.Poisons
+	c.maxConns, c.maxPerIP, c.pauseWhenFull = orDefault(s.Concurrency, DefaultConcurrency), s.MaxConnsPerIP, s.SleepWhenConcurrencyLimitsExceeded
+	c.workerIdle = orDefault(s.MaxIdleWorkerDuration, 10*time.Second)
+	c.keepalive, c.keepalivePer = s.TCPKeepalive, s.TCPKeepalivePeriod
+	c.predicts, c.halfOpen = s.Dispatch == DispatchAuto, s.AllowHalfClose
 	c.plain = !s.DisableKeepalive && s.MaxRequestsPerConn <= 0 && !s.NoDefaultDate && !s.NoDefaultContentType
 }
 

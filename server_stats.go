@@ -1,10 +1,5 @@
 package gallop
 
-import (
-	"runtime"
-	"sync/atomic"
-)
-
 // ServerStats counts the connections and requests of a Server, for metrics and dashboards. See [Server.Stats].
 //
 // The fields Connections, Active, Idle and Handshaking are current values. All other fields are counters that start at
@@ -77,135 +72,84 @@ type LoopStats struct {
 // Stats returns counters of connections and requests. Any goroutine may call Stats at any time. Stats looks at every
 // connection, so call Stats every few seconds rather than for every request.
 func (s *Server) Stats() ServerStats {
+	table := &s.conns.table
 	stats := ServerStats{
-		RejectedConcurrency: s.conns.rejectedFull.Load(),
-		RejectedPerIP:       s.conns.rejectedPerIP.Load(),
-		Loop:                s.loopStats(),
+		RejectedConcurrency: table.rejectedFull.Load(),
+		RejectedPerIP:       table.rejectedPerIP.Load(),
 	}
 	stats.RefusedConcurrency = s.busy.Load()
 	stats.Refused = stats.RefusedConcurrency
 	stats.Rejected = stats.RejectedConcurrency + stats.RejectedPerIP
-	for i := range s.counts {
-		n := &s.counts[i]
-		stats.Requests += uint64(n.requests.Load())
+	for i := range s.conns.counts {
+		n := &s.conns.counts[i]
+		stats.Requests += uint64(n.turns.Load())
 		stats.Refused += uint64(n.refused.Load())
 		stats.BytesRead += uint64(n.read.Load())
 		stats.BytesWritten += uint64(n.written.Load())
 	}
-	s.conns.countStates(&stats)
+	n := table.countStates()
+	stats.Accepted, stats.Connections = n.accepted, n.open
+	stats.Active, stats.Idle, stats.Handshaking = n.active, n.idle, n.shaking
+	loops := s.conns.loopCounts()
+	stats.Loop = LoopStats{
+		Inline: loops.onLoop, Pooled: loops.offLoop, Overtaken: loops.overtaken,
+		FastPlaces: loops.fast, UsedPlaces: loops.used,
+	}
 	return stats
 }
 
 // GetCurrentConcurrency returns the number of open connections.
 //
 // Deprecated: use the Connections field of Stats.
-func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.open.Load(), 0)) }
+func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.table.open.Load(), 0)) }
 
 // GetOpenConnectionsCount returns the number of open connections.
 //
 // Deprecated: use the Connections field of Stats.
-func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.open.Load() }
+func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.table.open.Load() }
 
 // GetRejectedConnectionsCount returns the number of connections that were rejected because of Concurrency or
 // MaxConnsPerIP.
 //
 // Deprecated: use the Rejected field of Stats.
 func (s *Server) GetRejectedConnectionsCount() uint32 {
-	return uint32(s.conns.rejectedFull.Load() + s.conns.rejectedPerIP.Load())
+	return uint32(s.conns.table.rejectedFull.Load() + s.conns.table.rejectedPerIP.Load())
 }
 
 // Requests and bytes are counted in the serverConn, in its input and in its output, each by the goroutine that may use that part. The counts
 // are added to those of the server when the connection waits, and on event loops when the loop does. So no request needs a counter that
 // processors share.
 
-// serverCounts are the counts of some of the server's connections. They have a cache line of their own.
-type serverCounts struct {
-	requests, refused, read, written atomic.Int64
+// ConnState is the state of a client's connection to a server. See [Server.ConnState].
+type ConnState int
 
-	_ [32]byte
-}
+const (
+	// StateNew is the state of an accepted connection until the first byte of a request arrives.
+	StateNew ConnState = iota
 
-// countShards is how many serverCounts a server has. Connections are spread over them.
-const countShards = 16
+	// StateActive is the state of a connection from the first byte of a request until the response has been sent. An
+	// HTTP/2 connection is active as long as it has open streams. Several handlers can run at once for an HTTP/2
+	// connection.
+	StateActive
 
-// countLag is how many bytes are counted at most before the server's counts have them.
-const countLag = 64 << 10
+	// StateIdle is the state of a connection that waits for its next request after the last response has been sent.
+	StateIdle
 
-func (c *connection) counts() *serverCounts { return &c.srv.counts[c.id%countShards] }
+	// StateHijacked is the state of a connection that a handler has hijacked. StateHijacked is the last state reported
+	// for a hijacked connection.
+	StateHijacked
 
-// publish adds what c has counted to the counts of the server. Nobody else may use the input and the output.
-func (c *connection) publish() {
-	if c.counted|c.input.counted|c.output.counted != 0 {
-		n := c.counts()
-		n.requests.Add(c.counted)
-		c.counted = 0
-		c.input.publish(n)
-		c.output.publish(n)
+	// StateClosed is the state of a closed connection. StateClosed is the last state reported for every connection that
+	// was not hijacked.
+	StateClosed
+)
+
+var connStateNames = [...]string{"new", "active", "idle", "hijacked", "closed"}
+
+// String returns the name of the state in lower case.
+func (s ConnState) String() string {
+	if s < 0 || int(s) >= len(connStateNames) {
+		return "unknown"
 	}
-}
-
-func (in *input) publish(n *serverCounts) {
-	n.read.Add(in.counted)
-	in.counted = 0
-}
-
-func (o *output) publish(n *serverCounts) {
-	n.written.Add(o.counted)
-	o.counted = 0
-}
-
-// count counts bytes that were read.
-func (in *input) count(n int) {
-	if in.counted += int64(n); in.counted >= countLag {
-		in.publish(in.c.counts())
-	}
-}
-
-// count counts bytes that were written.
-func (o *output) count(n int64) {
-	if o.counted += n; o.counted >= countLag {
-		o.publish(o.c.counts())
-	}
-}
-
-// countPause is how many connections are looked at before others may have the lock of the table.
-const countPause = 256
-
-// countStates counts the connections, by what they do.
-func (t *connTable) countStates(stats *ServerStats) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	stats.Accepted = t.accepted
-	if t.conns.next == nil {
-		return // the server has not begun
-	}
-	looked := 0
-	for c := t.conns.next; c != &t.conns; c = c.next {
-		if c.nc == nil {
-			continue // a bookmark
-		}
-		stats.Connections++
-		switch c.state.Load() {
-		case phaseIdle, phaseLast:
-			stats.Idle++
-		case phaseShaking:
-			stats.Handshaking++
-		default:
-			stats.Active++
-		}
-		if looked++; looked%countPause == 0 {
-			c = t.pauseBehind(c)
-		}
-	}
-}
-
-// pauseBehind lets others have the lock. It returns the entry behind which to go on: c, or the last one left before it.
-func (t *connTable) pauseBehind(c *tableEntry) *tableEntry {
-	mark := &tableEntry{prev: c, next: c.next}
-	mark.prev.next, mark.next.prev = mark, mark
-	t.mu.Unlock()
-	runtime.Gosched()
-	t.mu.Lock()
-	mark.prev.next, mark.next.prev = mark.next, mark.prev
-	return mark.prev
+	return connStateNames[s]
 }

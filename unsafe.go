@@ -1,8 +1,6 @@
 package gallop
 
 import (
-	"crypto/tls"
-	"reflect"
 	"unsafe"
 )
 
@@ -18,13 +16,4 @@ func UnsafeString(b []byte) string {
 // string constants are in read-only memory. The result for an empty string is empty and may be nil.
 func UnsafeBytes(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
-}
-
-// tlsConfigIn returns the configuration in a field of type *tls.Config, which need not be exported. Converting what UnsafePointer
-// returns to a pointer of the field's own type is legal (rule 1 of unsafe.Pointer). The result is nil for a field of another type.
-func tlsConfigIn(field reflect.Value) *tls.Config {
-	if !field.IsValid() || field.Type() != reflect.TypeFor[*tls.Config]() {
-		return nil
-	}
-	return (*tls.Config)(field.UnsafePointer())
 }

@@ -54,6 +54,12 @@ func Put(b []byte) {
 	}
 }
 
+// Release puts the buffer into the pool, and nil in its place.
+func Release(b *[]byte) {
+	Put(*b)
+	*b = nil
+}
+
 // Grow returns b with room for at least n more bytes after len(b). If b lacks that room, Grow moves its bytes to a
 // buffer of at least twice the capacity and calls Put with b, which the caller then no longer owns. A nil b counts as
 // empty.

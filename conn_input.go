@@ -6,40 +6,42 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
+// emptyReads is how many reads in a row may bring nothing and no error.
+const emptyReads = 100
+
 // input is what a connection has brought and what has not been used of it.
 //
-//	buf: | used | head of this request | body, or further requests |  free  |
-//	     0      headAt                 r                      len(buf)   cap(buf)
+//	buf: | used | in use | next to be used |  free  |
+//	     0      headAt   r                 len(buf)  cap(buf)
 //
-// While a handler runs, the head must stay where it is: the header is a view of
-// it. If more bytes have to be read then than fit, buf is pinned, and what was not
-// used of it begins another one.
+//	0 ≤ headAt ≤ r ≤ len(buf) ≤ cap(buf)
+//
+// While held is set, the wire has views of the part in use, so that part has to stay where it is. If more bytes have to be
+// read then than fit, buf is pinned, and the bytes that are next to be used begin another buffer.
 type input struct {
-	c        *serverConn
+	c        *connection
 	counted  int64 // bytes that were read, and that the server's counts do not have yet
 	buf      []byte
-	pinned   []byte // holds the head of this request, if buf no longer does
+	pinned   []byte // has the part in use, if buf no longer does
 	r        int
 	headAt   int
 	deadline time.Time // as set on the connection
+	held     bool      // what is before r has to stay where it is
 	raw      rawWait   // waits without a buffer, where that is possible
 
-	byHand atomic.Pointer[time.Time] // what RequestCtx.SetReadDeadline said
-}
-
-func (in *input) init(c *serverConn) {
-	in.c = c
-	in.raw.init(c.nc)
+	byHand atomic.Pointer[time.Time] // the deadline that the program has set
 }
 
 func (in *input) empty() bool    { return in.r == len(in.buf) }
 func (in *input) unread() []byte { return in.buf[in.r:] }
 
-// wait reads the first bytes of a request. While there are none it holds neither
-// a buffer nor an exchange, if the connection allows to wait without.
+// wait reads the first bytes of a turn. While there are none, it holds no buffer, and the wire holds nothing either, if the
+// connection allows that.
 func (in *input) wait() error {
 	in.r, in.headAt, in.buf = 0, 0, in.buf[:0]
 	if in.raw.ok() {
@@ -72,24 +74,22 @@ func (in *input) waitRaw() error {
 
 // park gives back what is not needed while the connection is idle.
 func (in *input) park() {
-	putBuffer(&in.buf)
+	bufpool.Release(&in.buf)
 	in.c.output.park()
-	if in.c.exchange != nil {
-		in.c.dropExchange()
-	}
+	in.c.wire.Idle()
 }
 
-// An idle connection that has to end waits idleGrace for a request that is already on its way. A connection that has
-// brought no request yet waits newConnGrace while the server shuts down.
+// An idle connection that has to end waits idleGrace for bytes that are already on their way. A connection that has brought
+// nothing yet waits newConnGrace while the server shuts down.
 const (
 	idleGrace    = 5 * time.Millisecond
 	newConnGrace = 500 * time.Millisecond
 )
 
-// lastChance waits for a request on a connection that has become idle after warnIdle has looked for idle connections.
+// lastChance waits for bytes on a connection that has become idle after warnIdle has looked for idle connections.
 func (in *input) lastChance() error {
 	grace := idleGrace
-	if in.c.requests == 0 {
+	if in.c.turns == 0 {
 		grace = newConnGrace
 	}
 	in.armExactly(time.Now().Add(grace))
@@ -97,8 +97,8 @@ func (in *input) lastChance() error {
 	return in.wait()
 }
 
-// fill reads once and appends to the buffer. It flushes the output first. Without the flush,
-// the server could wait for a client that is waiting for a response.
+// fill reads once and appends to the buffer. It flushes the output first. Without the flush, the server could wait for a
+// client that is waiting for the output.
 func (in *input) fill() error {
 	if err := in.c.output.flush(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (in *input) fill() error {
 func (in *input) read() error {
 	in.makeRoom()
 	in.c.loop.drained = false
-	for range maxEmptyReads {
+	for range emptyReads {
 		n, err := in.c.nc.Read(in.buf[len(in.buf):cap(in.buf)])
 		if n > 0 {
 			in.c.readClock()
@@ -132,7 +132,7 @@ func (in *input) makeRoom() {
 		in.buf = bufpool.Get(in.c.set.readBuf)
 		in.r, in.headAt = 0, 0
 	case len(in.buf) < cap(in.buf):
-	case in.c.reading():
+	case in.held:
 		in.pin()
 	case in.r > 0:
 		in.buf = in.buf[:copy(in.buf, in.buf[in.r:])]
@@ -142,7 +142,7 @@ func (in *input) makeRoom() {
 	}
 }
 
-// pin leaves the buffer to the header, which is a view of it, and continues in a new
+// pin leaves the buffer to the views of it, and continues in a new
 // buffer. If a buffer is pinned already, the current one holds no head. Then pin makes
 // room in the current buffer.
 func (in *input) pin() {
@@ -161,16 +161,16 @@ func (in *input) pin() {
 // releaseHead is called when nobody may look at the head any longer.
 func (in *input) releaseHead(poison bool) {
 	if poison {
-		bufpool.PoisonBytes(in.buf[:in.r:in.r]) // and not the requests behind it
+		bufpool.PoisonBytes(in.buf[:in.r:in.r]) // and not what is next to be used
 		bufpool.PoisonBytes(in.pinned)
 	}
 	if in.pinned != nil {
-		putBuffer(&in.pinned)
+		bufpool.Release(&in.pinned)
 	}
 	in.headAt = in.r
 }
 
-// abandon leaves all buffers to a handler that still runs.
+// abandon leaves all buffers to a program that still uses them.
 func (in *input) abandon() {
 	rest := in.unread()
 	in.pinned = nil
@@ -180,7 +180,7 @@ func (in *input) abandon() {
 
 func (in *input) release() {
 	in.releaseHead(in.c.set.poison)
-	putBuffer(&in.buf)
+	bufpool.Release(&in.buf)
 	in.r, in.headAt = 0, 0
 }
 
@@ -191,7 +191,7 @@ func (in *input) arm(timeout time.Duration) {
 		in.armExactly(time.Time{})
 		return
 	}
-	left, late := in.deadline.Sub(in.c.now), slack(timeout)
+	left, late := in.deadline.Sub(in.c.now), clock.Slack(timeout)
 	timeout = min(timeout, math.MaxInt64-late)
 	if left < timeout || left > timeout+late {
 		in.armExactly(in.c.now.Add(timeout + late))

@@ -1,23 +1,17 @@
 package gallop
 
 import (
-	"math/bits"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
-
-	"github.com/gallop-http/gallop/internal/ascii"
-	"github.com/gallop-http/gallop/internal/message"
 )
 
-// predictor predicts, for each method and path, whether the handler is going to block, by
-// what its last runs did, as a processor predicts branches. A place in its table, which
-// several of them may share, has to be proven by a number of short runs on goroutines before
-// handlers are called on the loop. Each time that turns out wrong too soon it takes more of
-// them.
+// predictor predicts whether a call of the program is going to block, by what earlier calls for the same place did, as a
+// processor predicts branches. The wire says which place a call is for; several kinds of calls may share one. A place has to
+// be proven by a number of short runs on goroutines before calls are made on the loop. Each time that this turns out wrong
+// too soon, the place needs a larger number.
 //
-// Places are read and written without care for what others do to them: a count that is
-// lost costs a run on a goroutine.
+// Places are read and written without synchronization between read and write. A count that is lost costs a run on a
+// goroutine.
 type predictor struct {
 	places [predictPlaces]atomic.Uint32
 }
@@ -41,9 +35,9 @@ const (
 	lastProof   = 20
 
 	// slowCost is how many short runs make up for one that was not: so many on goroutines
-	// cost about what a loop that stands still for a millisecond does. A handler that is slow
-	// as often is better not called on the loop; but where more threads want processors than
-	// there are, any handler is interrupted now and then, and has not to be suspected for that.
+	// cost about what a loop that stands still for a millisecond does. A call that is slow
+	// as often is better not made on the loop; but where more threads want processors than
+	// there are, any call is interrupted now and then, and has not to be suspected for that.
 	slowCost = 1 << 10
 
 	// A place that was right for rareTime, in samples, takes no more than before, as nothing
@@ -57,7 +51,7 @@ const (
 )
 
 // isSample reports whether the nth run on a loop is timed. The timed runs follow no regular pattern, because the runs of
-// two paths may alternate regularly. Counting per connection would not work: many connections bring only one request.
+// two paths may alternate regularly. Counting per connection would not work: many connections have only one turn.
 func isSample(n uint64) bool { return n*0x9E3779B97F4A7C15>>(64-sampledBits) == 0 }
 
 // A place holds how many short runs there have been, less slowCost for each that was not, in the lower bits, and how many it
@@ -67,55 +61,7 @@ const (
 	runsMask   = 1<<proofShift - 1
 )
 
-// placeKey makes places secret: which targets share one differs from process to process.
-var placeKey = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
-
-// placeIndex returns which place is that of the method and the target of a request.
-func placeIndex(h *message.Head) uint32 {
-	return uint32(placeOf(&placeKey, h) % predictPlaces)
-}
-
-// placeOf returns a hash of a request's method and of its target up to the query.
-//
-// The hash has to be quick rather than good. There are so few places that a client can fill them
-// all by choosing targets. Then handlers run on goroutines or, until that is noticed, once on the
-// loop. But a client that does not know the key must not be able to hit the place of one target.
-// So each word is multiplied by a secret number, and the two halves of the double-length product
-// are XORed. Without the key, nobody can tell which words collide. The low half of the product
-// alone would reveal some of them.
-func placeOf(key *[2]uint64, head *message.Head) uint64 {
-	target := head.Fields.Bytes(head.Target)
-	h := key[0]
-	for len(target) >= 8 && queries(ascii.Word(target, 0)) == 0 {
-		hi, lo := bits.Mul64(h^ascii.Word(target, 0), key[1])
-		h, target = hi^lo, target[8:]
-	}
-	rest := uint64(0) // of the path: less than a word
-	if len(target) >= 8 {
-		rest = ascii.Word(target, 0)
-		query := queries(rest)
-		rest &= query&-query>>7 - 1
-	} else {
-		for i := 0; i < len(target) && target[i] != '?'; i++ {
-			rest |= uint64(target[i]) << (8 * i)
-		}
-	}
-	hi, lo := bits.Mul64(h^rest, key[1])
-	h = hi ^ lo
-	if head.MethodID == message.OtherMethod && head.Method.Len > 0 {
-		return h + uint64(head.Fields.Bytes(head.Method)[0])<<3 + uint64(head.Method.Len)
-	}
-	return h + uint64(head.MethodID) // those of one target are kept apart
-}
-
-// queries marks, with the high bit of its byte, the first '?' in w, and perhaps others behind it.
-func queries(w uint64) uint64 {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	w ^= ones * '?'
-	return (w - ones) &^ w & highs
-}
-
-// isFast reports whether the handler may be called on the loop.
+// isFast reports whether the program may be called on the loop.
 func isFast(place uint32) bool { return place&runsMask >= 1<<(proof(place)%32) }
 
 func proof(place uint32) uint32 {

@@ -22,7 +22,7 @@ type loopTLS struct {
 	hasty   bool      // the present read may not wait
 	drained bool      // the socket was empty when it was last read from
 	out     *output   // sets the deadline of a write that has to wait; nil while nobody serves, and for who sets it himself
-	taken   net.Conn  // what the connection has become when it was hijacked
+	taken   net.Conn  // what the connection has become when the program took it
 }
 
 // errNotYet is what a hasty read fails with when nothing is there.
@@ -34,8 +34,8 @@ func newLoopTLS(lc *loopConn, config *tls.Config) *loopTLS {
 	return t
 }
 
-// board prepares for being served by c, after an event.
-func (t *loopTLS) board(c *serverConn) {
+// attach prepares for being served by c, after an event.
+func (t *loopTLS) attach(c *connection) {
 	t.drained = false
 	c.nc, c.tls = t.conn, t.conn
 	if t.shaken {
@@ -43,19 +43,10 @@ func (t *loopTLS) board(c *serverConn) {
 	}
 }
 
-// handshakeOffLoop does the handshake, and has the connection served to its end if it is one
-// of another protocol. It reports whether the connection is over.
-func (c *connection) handshakeOffLoop() (over bool, err error) {
+// shaken is called when the handshake of a connection is over, and the wire is going to serve the connection on its loop.
+func (c *connection) shaken() {
 	t := c.loop.conn.tls
-	next, err := c.handshake()
-	if err != nil {
-		return true, err
-	}
-	if next != nil {
-		return true, next(t.conn)
-	}
 	t.shaken, t.ready, c.ready, t.out = true, c.now, c.now, &c.output
-	return false, nil
 }
 
 // tryRead reads what there is, and returns syscall.EAGAIN if that is nothing.

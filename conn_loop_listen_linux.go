@@ -10,7 +10,7 @@ import (
 )
 
 // serveOnLoops serves the connections that a listener accepts on the loops, if that is possible.
-func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
+func (s *connServer) serveOnLoops(of *servedListener, by poll.Handler) (served bool, err error) {
 	ln := of.Listener
 	below := ln
 	if tl, ok := ln.(*tlsListener); ok {
@@ -20,7 +20,7 @@ func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
 	if raw == nil {
 		return false, nil
 	}
-	g, err := s.loops.enter(s)
+	g, err := s.loops.enter(by, s.workers.idle)
 	if err != nil {
 		s.log.printf("no event loops, goroutines serve instead: %v", err)
 		return false, nil
@@ -36,7 +36,7 @@ func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
 	})
 	switch {
 	case err == nil:
-	case s.conns.isClosing(), isClosedListener(err):
+	case s.table.isClosing(), isClosedListener(err):
 		return true, nil
 	default:
 		return true, failedListener(ln, err)
@@ -44,12 +44,12 @@ func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
 	defer pl.End()
 	watch := s.watchListener(below, pl)
 	select {
-	case <-s.conns.closingC:
+	case <-s.table.closingC:
 		watch.end()
 		done := make(chan struct{})
 		g.Hand(func(w *poll.Worker) {
 			defer close(done)
-			for left, n := DefaultConcurrency, 1; n > 0; left -= n {
+			for left, n := maxQueued, 1; n > 0; left -= n {
 				n = pl.Accept(w, left)
 			}
 		})
@@ -59,6 +59,9 @@ func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
 		return true, nil
 	}
 }
+
+// maxQueued is how many connections that wait in a listener's queue are accepted at the end.
+const maxQueued = 256 << 10
 
 func failedListener(ln net.Listener, err error) error {
 	return &net.OpError{Op: "accept", Net: ln.Addr().Network(), Addr: ln.Addr(), Err: err}
@@ -81,7 +84,7 @@ func (lg *loopGroup) rawListener(ln net.Listener) (raw syscall.RawConn) {
 
 // tuneListener sets options that connections inherit when they are made, and returns what sets them for those that
 // are waiting in ln's queue already.
-func (s *Server) tuneListener(ln net.Listener, raw syscall.RawConn) func(fd int) {
+func (s *connServer) tuneListener(ln net.Listener, raw syscall.RawConn) func(fd int) {
 	if _, ok := ln.(*net.TCPListener); !ok {
 		return nil
 	}
@@ -89,10 +92,10 @@ func (s *Server) tuneListener(ln net.Listener, raw syscall.RawConn) func(fd int)
 	return s.tuneSocket
 }
 
-func (s *Server) tuneSocket(fd int) {
+func (s *connServer) tuneSocket(fd int) {
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
 	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-	if period := s.TCPKeepalivePeriod; s.TCPKeepalive && period > 0 {
+	if period := s.set.keepalivePer; s.set.keepalive && period > 0 {
 		seconds := int(min((period-1)/time.Second+1, maxKeepIdle))
 		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
 		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
@@ -122,8 +125,8 @@ const (
 	closedListenerCheck = 50 * time.Millisecond
 )
 
-func (s *Server) watchListener(ln net.Listener, pl *poll.Listener) *closedListenerWatch {
-	w := &closedListenerWatch{ln, pl, s.conns.closingC, make(chan struct{}), make(chan struct{})}
+func (s *connServer) watchListener(ln net.Listener, pl *poll.Listener) *closedListenerWatch {
+	w := &closedListenerWatch{ln, pl, s.table.closingC, make(chan struct{}), make(chan struct{})}
 	if s.loops.kernel != nil {
 		go w.check()
 	} else {

@@ -7,27 +7,31 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
-// output gathers what is to be written, so that answers to pipelined requests and
-// heads with small bodies leave together.
+// output gathers what is to be written, so that small pieces leave together.
 type output struct {
-	c        *serverConn
+	c        *connection
 	counted  int64 // bytes that were written, and that the server's counts do not have yet; may be negative, see Unsent
 	buf      []byte
 	flushes  int                       // how often something was written
 	deadline time.Time                 // as set on the connection
 	now      time.Time                 // for the next write, if the clock was looked at just before it
 	still    int                       // steps of progressSteps in which the client took nothing
-	limit    time.Time                 // for the whole response, or zero
-	byHand   atomic.Pointer[time.Time] // what RequestCtx.SetWriteDeadline said, instead
+	limit    time.Time                 // for all that is written in one turn, or zero
+	byHand   atomic.Pointer[time.Time] // the deadline that the program has set, instead
 	cut      atomic.Bool               // nothing more may be written, by any goroutine
-	more     bool                      // what is written now is not the end of the response
+	more     bool                      // more follows what is written now
 	err      error
 	vec      net.Buffers // for writev, kept so that it is not garbage
 	vecs     [2][]byte
 }
+
+// smallWrite is the size in bytes up to which output is gathered. More is written from where it is.
+const smallWrite = 16 << 10
 
 // progressSteps is in how many steps the time without progress passes. A write that
 // ran out of time after a part does not tell when that part was taken; only that it was
@@ -61,9 +65,9 @@ func (o *output) appendString(s string) { o.buf = append(o.room(len(s)), s...) }
 // write sends p, which is not kept: behind what is gathered if it is small, and else
 // together with it.
 func (o *output) write(p []byte) error {
-	if len(p) <= smallBody {
+	if len(p) <= smallWrite {
 		o.buf = append(o.room(len(p)), p...)
-		if len(o.buf) < max(o.c.set.writeBuf, smallBody) {
+		if len(o.buf) < max(o.c.set.writeBuf, smallWrite) {
 			return o.err
 		}
 		return o.flush()
@@ -97,10 +101,10 @@ func (o *output) flushWith(p []byte) error {
 	}
 	o.buf = o.buf[:0]
 	if cap(o.buf) > 64<<10 {
-		putBuffer(&o.buf)
+		bufpool.Release(&o.buf)
 	}
 	if o.err != nil {
-		o.c.writeFailed()
+		o.c.wire.Lost()
 	}
 	return o.err
 }
@@ -153,7 +157,7 @@ func (o *output) stalled(n int, err error) error {
 	switch {
 	case err == nil:
 		return io.ErrShortWrite
-	case !isTimeout(err) || !o.limit.IsZero() || o.c.tls != nil || o.byHand.Load() != nil || o.cut.Load():
+	case !clock.IsTimeout(err) || !o.limit.IsZero() || o.c.tls != nil || o.byHand.Load() != nil || o.cut.Load():
 		return err
 	case n > 0:
 		o.still = 0
@@ -183,7 +187,7 @@ func (o *output) sendFile(to io.ReaderFrom, file *os.File, at, n int64) (sent in
 		}
 		if err = o.stalled(int(min(k, 1)), err); err != nil {
 			o.err = err
-			o.c.writeFailed()
+			o.c.wire.Lost()
 			return sent, err
 		}
 	}
@@ -236,7 +240,7 @@ func (o *output) armByServer() {
 		o.armExactly(o.limit)
 		return
 	}
-	step, late := o.c.set.progress, slack(o.c.set.progress)
+	step, late := o.c.set.progress, clock.Slack(o.c.set.progress)
 	if step == 0 {
 		o.armExactly(time.Time{})
 		return
@@ -266,8 +270,8 @@ func (o *output) armExactly(at time.Time) {
 // park gives the buffer back while there is nothing to write.
 func (o *output) park() {
 	if len(o.buf) == 0 && o.buf != nil {
-		putBuffer(&o.buf)
+		bufpool.Release(&o.buf)
 	}
 }
 
-func (o *output) release() { putBuffer(&o.buf) }
+func (o *output) release() { bufpool.Release(&o.buf) }

@@ -7,40 +7,6 @@ import (
 	"sync/atomic"
 )
 
-// ConnState is the state of a client's connection to a server. See [Server.ConnState].
-type ConnState int
-
-const (
-	// StateNew is the state of an accepted connection until the first byte of a request arrives.
-	StateNew ConnState = iota
-
-	// StateActive is the state of a connection from the first byte of a request until the response has been sent. An
-	// HTTP/2 connection is active as long as it has open streams. Several handlers can run at once for an HTTP/2
-	// connection.
-	StateActive
-
-	// StateIdle is the state of a connection that waits for its next request after the last response has been sent.
-	StateIdle
-
-	// StateHijacked is the state of a connection that a handler has hijacked. StateHijacked is the last state reported
-	// for a hijacked connection.
-	StateHijacked
-
-	// StateClosed is the state of a closed connection. StateClosed is the last state reported for every connection that
-	// was not hijacked.
-	StateClosed
-)
-
-var connStateNames = [...]string{"new", "active", "idle", "hijacked", "closed"}
-
-// String returns the name of the state in lower case.
-func (s ConnState) String() string {
-	if s < 0 || int(s) >= len(connStateNames) {
-		return "unknown"
-	}
-	return connStateNames[s]
-}
-
 // connTable knows the listeners and connections of a server and counts them.
 type connTable struct {
 	open atomic.Int32 // connections accepted and not yet ended, in the ring or on their way to it
@@ -67,7 +33,7 @@ type connTable struct {
 type tableEntry struct {
 	nc     net.Conn
 	state  atomic.Int32 // a connPhase
-	served atomic.Bool  // it has brought a request
+	served atomic.Bool  // it has had a turn
 	client *clientConns // who it is counted for, if it is; guarded by the table's lock, like the links
 
 	context *connContext // nil if the server has no contexts for connections
@@ -124,7 +90,7 @@ func (t *connTable) count(c *tableEntry) error {
 		t.perIP[from] = client
 	}
 	if client.n >= t.maxPerIP {
-		return ErrPerIPConnLimit
+		return errTooManyOfClient
 	}
 	client.n++
 	c.client = client
@@ -188,4 +154,21 @@ func clientNetwork(a net.Addr) netip.Addr {
 		}
 	}
 	return ip
+}
+
+// connPhase is what Shutdown has to know of a connection.
+type connPhase = int32
+
+const (
+	phaseActive  connPhase = iota
+	phaseIdle              // waits for the first byte of a turn
+	phaseLast              // the same, but for a moment longer, see connTable.warnIdle
+	phaseShaking           // in a TLS handshake
+	phaseEnding            // has to end: no time is left to wait for bytes, or little for the handshake
+	phaseClosing           // its Close was called
+)
+
+// begin makes a connection active that has waited for bytes. It reports false if its time to wait is over.
+func (c *tableEntry) begin() bool {
+	return c.state.CompareAndSwap(phaseIdle, phaseActive) || c.state.CompareAndSwap(phaseLast, phaseActive)
 }

@@ -1,0 +1,152 @@
+package gallop
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// A client beyond the limits gets last words, which say why, and its connection is closed in stages (RFC 9112 §9.6). If the
+// connection was closed at once, a client that still sends could get a reset instead of the last words.
+//
+// At most turnedAwayMost such connections are kept at a time, for turnedAwayTime at most. Further ones are closed at once.
+// None of them counts for the limits. The last words wait for the client's first byte, for turnedAwayPatience at most.
+const (
+	turnedAwayMost     = 512
+	turnedAwayTime     = time.Second
+	turnedAwayPatience = 100 * time.Millisecond
+)
+
+// turnAway sends last words to a client whose connection is not going to be served, and closes the connection. It waits for
+// the client, on another goroutine if aside is set.
+func (s *connServer) turnAway(c net.Conn, reason error, aside bool) {
+	if reason == errTooManyOfClient {
+		s.table.rejectedPerIP.Add(1)
+	} else {
+		s.table.rejectedFull.Add(1)
+	}
+	status, lastWords := s.hooks.reject(reason)
+	s.log.rejection(c.RemoteAddr(), status, reason)
+	if tc, ok := c.(secured); ok { // last words would have to wait for the handshake
+		closeWithoutHandshake(tc)
+		return
+	}
+	leaving := s.away.enter(c)
+	switch {
+	case leaving == nil:
+		sendLast(c, lastWords)
+		c.Close()
+	case aside:
+		go s.seeOff(leaving, lastWords)
+	default:
+		s.seeOff(leaving, lastWords)
+	}
+}
+
+// sendLast sends lastWords, and that nothing follows. It reports whether that worked.
+func sendLast(c net.Conn, lastWords []byte) bool {
+	c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	if _, err := c.Write(lastWords); err != nil {
+		return false
+	}
+	closeWrite(c)
+	return true
+}
+
+// seeOff sends lastWords, waits until the client has closed its side as well, and closes the connection.
+func (s *connServer) seeOff(leaving *turnedAway, lastWords []byte) {
+	defer s.away.leave(leaving)
+	c := leaving.conn
+	defer c.Close()
+	end := time.Now().Add(turnedAwayTime)
+	if err := c.SetReadDeadline(time.Now().Add(turnedAwayPatience)); err == nil && !s.away.isEnded() {
+		c.Read(make([]byte, 1)) // some clients do not expect anything before they have sent something
+	}
+	if sendLast(c, lastWords) && s.away.told(leaving) {
+		lingerOn(c, end, s.table.isClosing)
+	}
+}
+
+// turnedAwayConns are the connections that were turned away and that their clients have not
+// closed yet. The zero value holds none.
+type turnedAwayConns struct {
+	mu    sync.Mutex
+	all   map[*turnedAway]struct{}
+	ended bool
+	wait  sync.WaitGroup
+}
+
+type turnedAway struct {
+	conn net.Conn
+	told bool // guarded by the lock of turnedAwayConns
+}
+
+// enter adds a connection. It returns nil if there are too many, or after end.
+func (t *turnedAwayConns) enter(c net.Conn) *turnedAway {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended || len(t.all) >= turnedAwayMost {
+		return nil
+	}
+	if t.all == nil {
+		t.all = map[*turnedAway]struct{}{}
+	}
+	leaving := &turnedAway{conn: c}
+	t.all[leaving] = struct{}{}
+	t.wait.Add(1)
+	return leaving
+}
+
+func (t *turnedAwayConns) leave(leaving *turnedAway) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.all, leaving)
+	t.wait.Done()
+}
+
+func (t *turnedAwayConns) isEnded() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ended
+}
+
+// told notes that a client has got its last words. It reports false after end.
+func (t *turnedAwayConns) told(leaving *turnedAway) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	leaving.told = true
+	return !t.ended
+}
+
+// end sends last words to clients that have not got them, and closes all connections. It waits
+// until that is done or ctx ends.
+func (t *turnedAwayConns) end(ctx context.Context) {
+	for _, c := range t.begin() {
+		go c.Close() // which may block
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t.wait.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// begin begins the end. It returns the connections that only wait for their clients.
+func (t *turnedAwayConns) begin() (told []net.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	for leaving := range t.all {
+		if leaving.told {
+			told = append(told, leaving.conn)
+		} else {
+			leaving.conn.SetReadDeadline(time.Unix(1, 0))
+		}
+	}
+	return told
+}

@@ -1,0 +1,133 @@
+package gallop
+
+import (
+	"crypto/tls"
+	"os"
+	"sync"
+	"time"
+)
+
+// certStore holds the certificates of AppendCert.
+type certStore struct {
+	mu    sync.RWMutex
+	files []*certFiles
+	rest  []tls.Certificate // of TLSConfig
+	log   *limitedLog
+}
+
+func (s *certStore) add(f *certFiles) {
+	s.mu.Lock()
+	s.files = append(s.files, f)
+	s.mu.Unlock()
+}
+
+func (s *certStore) empty() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.files) == 0
+}
+
+// serve makes rest, of TLSConfig, certificates to be chosen after all others.
+func (s *certStore) serve(rest []tls.Certificate, log *limitedLog) {
+	s.mu.Lock()
+	s.rest, s.log = rest, log
+	s.mu.Unlock()
+}
+
+// behind is choose where ask, which is TLSConfig's, has none. As crypto/tls has it with certificates
+// and GetCertificate, clients that name no server are not asked about.
+func (s *certStore) behind(ask func(*tls.ClientHelloInfo) (*tls.Certificate, error)) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if ask == nil {
+		return s.choose
+	}
+	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if hello.ServerName != "" {
+			if c, err := ask(hello); c != nil || err != nil {
+				return c, err
+			}
+		}
+		return s.choose(hello)
+	}
+}
+
+// choose is a tls.Config.GetCertificate.
+func (s *certStore) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var first *tls.Certificate
+	for _, f := range s.files {
+		c := f.current(s.log)
+		if first == nil {
+			first = c
+		}
+		if hello.SupportsCertificate(c) == nil {
+			return c, nil
+		}
+	}
+	for i := range s.rest {
+		if hello.SupportsCertificate(&s.rest[i]) == nil {
+			return &s.rest[i], nil
+		}
+	}
+	return first, nil
+}
+
+// certFiles is a certificate and the files it comes from, if it does.
+type certFiles struct {
+	cert, key string
+
+	mu      sync.Mutex
+	pair    *tls.Certificate
+	checked time.Time
+	stamp   [2]fileStamp
+}
+
+// fileStamp tells whether a file is still the one that was read.
+type fileStamp struct {
+	modified time.Time
+	size     int64
+}
+
+// certCheck is how often files are looked at for changes, at most.
+const certCheck = time.Second
+
+// current returns the certificate, read anew if its files have changed.
+func (f *certFiles) current(log *limitedLog) *tls.Certificate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cert == "" || time.Since(f.checked) < certCheck {
+		return f.pair
+	}
+	f.checked = time.Now()
+	if stamp, err := f.stat(); err != nil || stamp == f.stamp {
+		return f.pair
+	}
+	if err := f.load(); err != nil {
+		log.printf("the TLS certificate in %s has changed and cannot be read, the old one stays: %v", f.cert, err)
+	}
+	return f.pair
+}
+
+func (f *certFiles) load() error {
+	stamp, err := f.stat()
+	if err != nil {
+		return err
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return err
+	}
+	f.pair, f.stamp, f.checked = &pair, stamp, time.Now()
+	return nil
+}
+
+func (f *certFiles) stat() (stamp [2]fileStamp, err error) {
+	for i, name := range [...]string{f.cert, f.key} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return stamp, err
+		}
+		stamp[i] = fileStamp{info.ModTime(), info.Size()}
+	}
+	return stamp, nil
+}

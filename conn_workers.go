@@ -1,0 +1,91 @@
+package gallop
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// workerPool runs a function for each connection on goroutines that are used
+// again, latest first, so that their stacks, once grown, stay grown.
+type workerPool struct {
+	serve func(acceptedConn)
+	idle  time.Duration
+
+	mu     sync.Mutex
+	parked []*worker // longest parked first
+	reaper bool
+	closed bool
+}
+
+// acceptedConn is a connection that a listener has accepted.
+type acceptedConn struct {
+	net.Conn
+	of *servedListener
+}
+
+type worker struct {
+	next  chan acceptedConn
+	since time.Time
+}
+
+func (p *workerPool) run(c acceptedConn) {
+	p.mu.Lock()
+	var w *worker
+	if n := len(p.parked); n > 0 {
+		w = p.parked[n-1]
+		p.parked[n-1] = nil
+		p.parked = p.parked[:n-1]
+	}
+	p.mu.Unlock()
+	if w == nil {
+		w = &worker{next: make(chan acceptedConn, 1)}
+		go p.work(w)
+	}
+	w.next <- c
+}
+
+func (p *workerPool) work(w *worker) {
+	for c := range w.next {
+		p.serve(c)
+		w.since = time.Now()
+		p.mu.Lock()
+		if p.closed {
+			p.mu.Unlock()
+			return
+		}
+		p.parked = append(p.parked, w)
+		if !p.reaper {
+			p.reaper = true
+			time.AfterFunc(p.idle, p.reap)
+		}
+		p.mu.Unlock()
+	}
+}
+
+// reap ends the workers that were parked for long, and comes back while any are left.
+func (p *workerPool) reap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old, now := 0, time.Now()
+	for old < len(p.parked) && now.Sub(p.parked[old].since) >= p.idle {
+		close(p.parked[old].next)
+		old++
+	}
+	p.parked = append(p.parked[:0], p.parked[old:]...)
+	clear(p.parked[len(p.parked):cap(p.parked)])
+	if p.reaper = len(p.parked) > 0; p.reaper {
+		time.AfterFunc(p.idle, p.reap)
+	}
+}
+
+// drain ends all parked workers, and the others when they have served.
+func (p *workerPool) drain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, w := range p.parked {
+		close(w.next)
+	}
+	p.parked = nil
+}
