@@ -145,7 +145,7 @@ func (ctx *RequestCtx) Parent() context.Context {
 // deadlines fail with errors.ErrUnsupported. If the request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.ex != nil {
-		return ctx.ex.wire.nc
+		return ctx.ex.wire.NC
 	}
 	return ctx.fakeConn
 }
@@ -160,7 +160,7 @@ func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 // ConnTime returns the time at which the server started to serve the connection.
 func (ctx *RequestCtx) ConnTime() time.Time {
 	if ctx.ex != nil {
-		began, _ := ctx.ex.wire.begun()
+		began, _ := ctx.ex.wire.Begun()
 		return began
 	}
 	return ctx.time

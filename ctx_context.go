@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/clock"
 )
 
@@ -20,7 +22,7 @@ type lifetime struct {
 	deadline time.Time
 	unhooks  []func() bool   // functions that stop waiting for the end of the server and of parent
 	follows  *byte           // not nil while the lifetime waits for the end of parent; a new pointer each time
-	watcher  *connWatch      // watches the connection; nil while nothing does
+	watcher  *conn.Watch     // watches the connection; nil while nothing does
 	canWatch bool            // the body was read; the next byte belongs to the next request
 	parent   context.Context // from Server.ConnContext or InitContext; may be nil
 	gone     *disconnect     // list of the calls of OnDisconnect, the latest first
@@ -55,7 +57,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	}
 	done := l.done
 	if ctx.ex != nil {
-		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.ex.server.conns.stopped, func() { l.cancelIf(done, context.Canceled) }))
+		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.ex.server.conns.Stopped, func() { l.cancelIf(done, context.Canceled) }))
 		ctx.ex.wire.watch(l)
 	}
 	l.followParent()
@@ -127,7 +129,7 @@ func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err == nil && ctx.ex != nil && ctx.ex.server.conns.stopped.Err() != nil {
+	if l.err == nil && ctx.ex != nil && ctx.ex.server.conns.Stopped.Err() != nil {
 		return context.Canceled
 	}
 	if l.err == nil && l.parent != nil {
@@ -344,8 +346,8 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 		return l.err
 	}
 	c := x.wire
-	c.input.byHand.Store(&t)
-	return c.nc.SetReadDeadline(t)
+	c.Input.ByHand.Store(&t)
+	return c.NC.SetReadDeadline(t)
 }
 
 // SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
@@ -367,10 +369,10 @@ func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 		return l.err
 	}
 	c := x.wire
-	c.output.byHand.Store(&t)
-	err := c.nc.SetWriteDeadline(t)
-	if c.output.cut.Load() { // the server is interrupting a write, see ResponseStream.leave
-		c.nc.SetWriteDeadline(time.Unix(1, 0))
+	c.Output.ByHand.Store(&t)
+	err := c.NC.SetWriteDeadline(t)
+	if c.Output.Cut.Load() { // the server is interrupting a write, see ResponseStream.leave
+		c.NC.SetWriteDeadline(time.Unix(1, 0))
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
 )
@@ -153,7 +155,7 @@ func (s *ResponseStream) put(p []byte) error {
 	case s.ex == nil:
 		return errStreamOver
 	case s.none || len(p) == 0:
-		return s.sink.o.err
+		return s.sink.o.Err
 	case !s.sink.chunked:
 		return s.sink.put(p)
 	}
@@ -169,13 +171,13 @@ func (s *ResponseStream) put(p []byte) error {
 		s.buf = bufpool.Get(streamGather)
 	}
 	s.buf = append(s.buf, p...)
-	return s.sink.o.err
+	return s.sink.o.Err
 }
 
 // emit makes a chunk of what was gathered.
 func (s *ResponseStream) emit() error {
 	if len(s.buf) == 0 {
-		return s.sink.o.err
+		return s.sink.o.Err
 	}
 	err := s.sink.put(s.buf)
 	s.buf = s.buf[:0]
@@ -195,7 +197,7 @@ func (s *ResponseStream) Flush() error {
 	if err := s.emit(); err != nil {
 		return err
 	}
-	return s.sink.o.flush()
+	return s.sink.o.Flush()
 }
 
 // ReadFrom copies data from r to the body until r returns io.EOF. If r is a file and the response has a Content-Length,
@@ -225,7 +227,7 @@ func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	return n, io.ErrNoProgress
 }
 
-// sendFile is ReadFrom for a file, if ok.
+// SendFile is ReadFrom for a file, if ok.
 func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
 	limited, _ := r.(*io.LimitedReader)
 	if limited != nil {
@@ -237,10 +239,10 @@ func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ex == nil || s.none || s.sink.left <= 0 || s.sink.o.err != nil {
+	if s.ex == nil || s.none || s.sink.left <= 0 || s.sink.o.Err != nil {
 		return 0, nil, false
 	}
-	to, isReaderFrom := s.ex.wire.nc.(io.ReaderFrom)
+	to, isReaderFrom := s.ex.wire.NC.(io.ReaderFrom)
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || !isReaderFrom {
 		return 0, nil, false
 	}
@@ -252,7 +254,7 @@ func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
 	if limited != nil {
 		want = min(want, max(limited.N, 0))
 	}
-	n, err = s.sink.o.sendFile(to, file, at, want)
+	n, err = s.sink.o.SendFile(to, file, at, want)
 	s.sink.left -= n
 	if _, serr := file.Seek(at+n, io.SeekStart); err == nil {
 		err = serr // the caller may read on from there
@@ -278,23 +280,23 @@ func (s *ResponseStream) finish() error {
 	switch {
 	case s.none:
 	case s.sink.chunked:
-		c.output.buf = http1.AppendLastChunk(c.output.room(headRoom), &c.ctx.Response.Header.trailers)
+		c.Output.Buf = http1.AppendLastChunk(c.Output.Room(headRoom), &c.ctx.Response.Header.trailers)
 	case s.sink.left > 0:
-		c.output.flush()
+		c.Output.Flush()
 		return &streamError{errBodyShort}
 	}
-	return c.output.err
+	return c.Output.Err
 }
 
 // abort breaks the response off. It first sends what the stream has gathered, so that the
 // client sees how far the response got.
-func (s *ResponseStream) abort(o *output) {
+func (s *ResponseStream) abort(o *conn.Output) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ex != nil {
 		s.emit()
 	}
-	o.flush()
+	o.Flush()
 	s.end()
 }
 
@@ -310,11 +312,11 @@ func (s *ResponseStream) end() {
 func (s *ResponseStream) leave(c *serverConn) (begun bool) {
 	if !s.mu.TryLock() {
 		past := time.Unix(1, 0)
-		c.output.cut.Store(true)
-		c.nc.SetWriteDeadline(past)
+		c.Output.Cut.Store(true)
+		c.NC.SetWriteDeadline(past)
 		s.mu.Lock()
-		c.output.cut.Store(false)
-		c.output.deadline = past
+		c.Output.Cut.Store(false)
+		c.Output.Deadline = past
 	}
 	defer s.mu.Unlock()
 	begun = s.ex != nil

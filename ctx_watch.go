@@ -8,7 +8,7 @@ func (c *serverConn) watch(l *lifetime) {
 	if l.done == nil && l.gone == nil || l.watcher != nil || !l.canWatch || l.err != nil {
 		return
 	}
-	l.watcher = c.connection.watch(l.lost)
+	l.watcher = c.Conn.Watch(l.lost)
 }
 
 // bodyRead tells that the connection may be watched from now on.
@@ -36,6 +36,6 @@ func (x *exchange) endWatching() {
 	if watcher == nil {
 		return
 	}
-	c.endWatch(watcher)
+	c.EndWatch(watcher)
 	l.watcher = nil
 }

@@ -89,69 +89,40 @@
 //
 // Room 6, server, holds the server, the context of a request, and how connections are served.
 //
-//	conn.go                    a connection that is served
-//	conn_accept.go             accepting connections
-//	conn_away.go               turning connections away
-//	conn_certs.go              certificates that change
-//	conn_handshake.go          TLS handshakes
-//	conn_hooks_linux.go        what tests reach
-//	conn_input.go              reading and its deadlines
-//	conn_linger.go             closing after the last bytes
-//	conn_listener.go           listeners that are served
-//	conn_log.go                what a server logs
-//	conn_loop_linux.go         connections of event loops
-//	conn_loop_listen_linux.go  accepting, closing on event loops
-//	conn_loop_other.go         no event loops
-//	conn_loop_tls_linux.go     TLS on event loops
-//	conn_loops_linux.go        the loops of a server
-//	conn_output.go             writing and its deadlines
-//	conn_output_linux.go       writing on event loops
-//	conn_predict.go            whether a call will block
-//	conn_server.go             what connections share
-//	conn_socket_other.go       the same without socket calls
-//	conn_socket_unix.go        waiting without buffers, sending files
-//	conn_stats.go              counters of connections
-//	conn_table.go              the table of connections
-//	conn_table_end.go          ending all connections
-//	conn_tls_listener.go       listeners of crypto/tls
-//	conn_unsafe.go             reading a foreign field
-//	conn_wait.go               waiting, and ends
-//	conn_watch.go              noticing that clients leave
-//	conn_workers.go            goroutines for connections
-//	ctx.go                     the context of a request
-//	ctx_context.go             cancellation, deadlines and values
-//	ctx_hijack.go              hijacking, switching protocols
-//	ctx_request.go             reading the request
-//	ctx_response.go            setting the response
-//	ctx_stream.go              streams that a handler writes
-//	ctx_watch.go               noticing that the client left
-//	exchange.go                a request, calling its handler
-//	exchange_body.go           request bodies as handlers read
-//	exchange_check.go          what both protocols check
-//	exchange_timeout.go        exchanges left to their handlers
-//	h1_body.go                 reading HTTP/1 request bodies
-//	h1_body_rest.go            draining unread request bodies
-//	h1_close.go                refusals, ending HTTP/1 connections
-//	h1_head.go                 waiting for requests, reading heads
-//	h1_hijack.go               handing connections over
-//	h1_plain.go                the common response, written fast
-//	h1_response.go             sending responses
-//	h1_serve.go                serving one request after another
-//	h1_stream.go               sending bodies that are streams
-//	h1_wire.go                 the HTTP/1 wire, its steps
-//	server.go                  the server and its settings
-//	server_conn.go             serving a connection
-//	server_listen.go           listening, listeners that are served
-//	server_log.go              what a server logs
-//	server_loop_linux.go       serving on event loops
-//	server_loop_other.go       no event loops
-//	server_place.go            the place of a target
-//	server_settings.go         settings with defaults, engine types
-//	server_shutdown.go         running until shutdown
-//	server_stats.go            counters
-//	server_tls.go              TLS and its certificates
-//	testhook_linux.go          event loops of tests
-//	timeout.go                 handlers with a time limit
+//	ctx.go                the context of a request
+//	ctx_context.go        cancellation, deadlines and values
+//	ctx_hijack.go         hijacking, switching protocols
+//	ctx_request.go        reading the request
+//	ctx_response.go       setting the response
+//	ctx_stream.go         streams that a handler writes
+//	ctx_watch.go          noticing that the client left
+//	exchange.go           a request, calling its handler
+//	exchange_body.go      request bodies as handlers read
+//	exchange_check.go     what both protocols check
+//	exchange_timeout.go   exchanges left to their handlers
+//	h1_body.go            reading HTTP/1 request bodies
+//	h1_body_rest.go       draining unread request bodies
+//	h1_close.go           refusals, ending HTTP/1 connections
+//	h1_head.go            waiting for requests, reading heads
+//	h1_hijack.go          handing connections over
+//	h1_plain.go           the common response, written fast
+//	h1_response.go        sending responses
+//	h1_serve.go           serving one request after another
+//	h1_stream.go          sending bodies that are streams
+//	h1_wire.go            the HTTP/1 wire, its steps
+//	server.go             the server and its settings
+//	server_conn.go        serving a connection
+//	server_listen.go      listening, listeners that are served
+//	server_log.go         what a server logs
+//	server_loop_linux.go  serving on event loops
+//	server_loop_other.go  no event loops
+//	server_place.go       the place of a target
+//	server_settings.go    settings with defaults, engine types
+//	server_shutdown.go    running until shutdown
+//	server_stats.go       counters
+//	server_tls.go         TLS and its certificates
+//	testhook_linux.go     event loops of tests
+//	timeout.go            handlers with a time limit
 //
 // Room 7, handlers, holds the handlers that come with the package: files and compression. It also holds testhook.go,
 // which may use the client and the server.

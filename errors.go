@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/http1"
@@ -329,11 +331,11 @@ var (
 var (
 	// ErrConcurrencyLimit is the error for a refused connection: the server already has Server.Concurrency open
 	// connections.
-	ErrConcurrencyLimit = errors.New("gallop: too many connections (see Server.Concurrency)")
+	ErrConcurrencyLimit = conn.ErrTooMany
 
 	// ErrPerIPConnLimit is the error for a refused connection: the client already has Server.MaxConnsPerIP open
 	// connections.
-	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address (see Server.MaxConnsPerIP)")
+	ErrPerIPConnLimit = conn.ErrTooManyOfClient
 
 	// ErrRequestLimit is the error for a request that gets a 503 response: the server already has
 	// Server.MaxConcurrentRequests requests in flight.

@@ -36,6 +36,9 @@ var escapeRoots = []string{"Server", "RequestHandler", "RequestCtx"}
 // stateOf are the types whose values belong to the server. Types of the room "server" that lead to one of them do so, too.
 var stateOf = []string{"RequestCtx", "exchange", "serverConn"}
 
+// connPackage is the package of the server's connections. A program gets them as values of interfaces.
+const connPackage = "/internal/conn"
+
 // escapeRooms are the rooms whose functions give away the state of a server. The interfaces of the rooms in
 // apartFromServer never meet a server.
 var (
@@ -60,6 +63,11 @@ func findEscapes(pkg *types.Package, roomOf func(types.Object) string) *escapes 
 	for _, name := range stateOf {
 		if t, ok := scope.Lookup(name).(*types.TypeName); ok {
 			e.addParts(t)
+		}
+	}
+	for _, imported := range pkg.Imports() {
+		if strings.HasSuffix(imported.Path(), connPackage) {
+			e.addConns(imported)
 		}
 	}
 	for grown := true; grown; {
@@ -91,6 +99,15 @@ func findEscapes(pkg *types.Package, roomOf func(types.Object) string) *escapes 
 		}
 	}
 	return e
+}
+
+// addConns adds the types of the package of the server's connections: all of them belong to servers.
+func (e *escapes) addConns(conns *types.Package) {
+	for _, name := range conns.Scope().Names() {
+		if t, ok := conns.Scope().Lookup(name).(*types.TypeName); ok && !types.IsInterface(t.Type()) {
+			e.state[t] = true
+		}
+	}
 }
 
 // addParts adds a type, and the types of the fields that are parts of its values.

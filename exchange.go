@@ -45,9 +45,9 @@ func (c *serverConn) newExchange() *exchange {
 // begin begins the request whose head c has read. An exchange that c did not serve before also needs settle.
 func (x *exchange) begin(c *serverConn) {
 	ctx := &x.ctx
-	ctx.time = c.now
-	ctx.connID, ctx.requestNum = c.id, c.turns
-	ctx.Request.isTLS, ctx.Request.maxArgs = c.tls != nil, c.set.maxArgs
+	ctx.time = c.Now
+	ctx.connID, ctx.requestNum = c.ID, c.Turns
+	ctx.Request.isTLS, ctx.Request.maxArgs = c.TLS != nil, c.set.maxArgs
 }
 
 // settled reports whether settle was called for the present wire.
@@ -65,7 +65,7 @@ func (x *exchange) settle(c *serverConn) {
 	if c.srv.NoDefaultContentType {
 		ctx.Response.Header.flags |= noDefaultContentType
 	}
-	if parent := c.context(); parent != nil {
+	if parent := c.Context(); parent != nil {
 		ctx.InitContext(parent)
 	}
 }
@@ -96,10 +96,10 @@ func (x *exchange) runHandler() (panicked, aborted bool) {
 			if panicked, aborted = true, isAbort(v); aborted {
 				return
 			}
-			c.panicked("panic in the handler", v)
+			c.Panicked("panic in the handler", v)
 		}
 	}()
-	if c.loop.conn != nil {
+	if c.Loop.Conn != nil {
 		c.handleOnLoop()
 	} else {
 		x.server.Handler(&x.ctx)
@@ -118,7 +118,7 @@ func (x *exchange) runOneOfMany() (panicked, aborted bool) {
 	s.logRefusal(c, StatusServiceUnavailable, ErrRequestLimit)
 	ctx.Error(StatusMessage(StatusServiceUnavailable), StatusServiceUnavailable)
 	if s.ErrorHandler != nil {
-		panicked = !c.guard("the error handler", func() { s.ErrorHandler(ctx, ErrRequestLimit) })
+		panicked = !c.Guard("the error handler", func() { s.ErrorHandler(ctx, ErrRequestLimit) })
 	}
 	return panicked, false
 }
@@ -131,7 +131,7 @@ func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
 		b.sever() // first, because a goroutine that reads the end of the body makes the server watch the connection
 	}
 	x.stopWatching()
-	x.wire.resetDeadlines()
+	x.wire.ResetDeadlines()
 	failure := b.failure()
 	switch {
 	case panicked:

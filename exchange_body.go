@@ -98,11 +98,11 @@ func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
 		c.close = true
 		past := time.Unix(1, 0)
 		// A Read may be setting a deadline right now. It checks cut afterwards and then fails.
-		c.nc.SetReadDeadline(past)
+		c.NC.SetReadDeadline(past)
 		h.mu.Lock()
 		// A Read that ended nevertheless may have begun to watch the connection, without a deadline.
-		c.nc.SetReadDeadline(past)
-		c.input.deadline = past
+		c.NC.SetReadDeadline(past)
+		c.Input.Deadline = past
 	}
 	rest, h.body, h.rest = h.rest, nil, nil
 	h.mu.Unlock()

@@ -6,6 +6,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
@@ -84,7 +86,7 @@ func (x *exchange) decideExpectation(expects message.Flags) (now bool, err error
 			status = StatusExpectationFailed
 		}
 	default:
-		x.awaits100 = len(x.wire.input.unread()) == 0
+		x.awaits100 = len(x.wire.Input.Unread()) == 0
 		return false, nil
 	}
 	if status != StatusContinue {
@@ -116,7 +118,7 @@ type refusal struct{ status int }
 func (r *refusal) Error() string { return "expectation refused" }
 
 // limitWriting gives what is written from now on the time that a response has.
-func (x *exchange) limitWriting() { x.wire.output.limitTo(x.writeLimit) }
+func (x *exchange) limitWriting() { x.wire.Output.LimitTo(x.writeLimit) }
 
 // correct sees to it that the client does not take what follows the response for
 // something else than it is, and reports whether that took another response.
@@ -132,8 +134,8 @@ func (x *exchange) correct() (replaced bool) {
 		case status < StatusOK:
 			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
 			c := x.wire
-			c.hub.log.write(&logEvent{level: slog.LevelError, text: "the handler answered with a status that is not final",
-				remote: c.nc.RemoteAddr(), conn: c.id, status: status}, "the handler answered %d, which is not final", status)
+			c.Server.Log.Write(&conn.Event{Level: slog.LevelError, Text: "the handler answered with a status that is not final",
+				Remote: c.NC.RemoteAddr(), Conn: c.ID, Status: status}, "the handler answered %d, which is not final", status)
 			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 			replaced = true
 		}

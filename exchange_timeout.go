@@ -34,11 +34,11 @@ func (c *serverConn) abandon() (begun bool) {
 	if c.hijacked {
 		begun = true
 	} else {
-		c.resetDeadlines() // after a late read of the body, which sets deadlines too
+		c.ResetDeadlines() // after a late read of the body, which sets deadlines too
 	}
-	c.input.abandon()
+	c.Input.Abandon()
 	if over {
-		c.guard("Close", x.ctx.cleanUp)
+		c.Guard("Close", x.ctx.cleanUp)
 	}
 	c.exchange = nil
 	return begun

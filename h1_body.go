@@ -31,7 +31,7 @@ type requestBody struct {
 
 // begin takes over the body of the request whose head was read.
 func (b *requestBody) begin(head *message.Head) {
-	b.x.wire.input.held = true
+	b.x.wire.Input.Held = true
 	if head.Body == message.NoBody { // the rest is of no account then
 		b.kind, b.err, b.unseen = message.NoBody, nil, nil
 		return
@@ -89,27 +89,27 @@ func (c *serverConn) takeBody(announced int64) error {
 // inBuffer returns the body if it lies in the input buffer in one piece, and has
 // used it then.
 func (b *requestBody) inBuffer() ([]byte, bool) {
-	in := &b.x.wire.input
+	in := &b.x.wire.Input
 	if b.kind == message.Fixed {
-		if int64(len(in.unread())) < b.left {
+		if int64(len(in.Unread())) < b.left {
 			return nil, false
 		}
-		view := in.unread()[:b.left:b.left]
-		in.r += int(b.left)
+		view := in.Unread()[:b.left:b.left]
+		in.R += int(b.left)
 		b.left = 0
 		return view, true
 	}
 	probe := *b // a body in pieces is read again from its beginning
 	trailers := &b.x.ctx.Request.Header.trailers
-	view, n, err := probe.chunks.Next(in.unread(), &b.x.wire.set.chunks, trailers)
+	view, n, err := probe.chunks.Next(in.Unread(), &b.x.wire.set.chunks, trailers)
 	if err != nil || int64(len(view)) > b.x.maxBody {
 		return nil, false
 	}
-	rest, m, err := probe.chunks.Next(in.unread()[n:], &b.x.wire.set.chunks, trailers)
+	rest, m, err := probe.chunks.Next(in.Unread()[n:], &b.x.wire.set.chunks, trailers)
 	if err != nil || len(rest) > 0 || !probe.chunks.Done() {
 		return nil, false
 	}
-	in.r += n + m
+	in.R += n + m
 	b.chunks = probe.chunks
 	return view, true
 }
@@ -137,7 +137,7 @@ func (b *requestBody) readAll(dst []byte) ([]byte, error) {
 
 // readDirect reads what is left of a Fixed body straight to dst.
 func (b *requestBody) readDirect(dst []byte) ([]byte, error) {
-	for b.left > 0 && b.x.wire.input.empty() {
+	for b.left > 0 && b.x.wire.Input.Empty() {
 		dst = bufpool.Grow(dst, int(min(b.left, 16<<10)))
 		free := dst[len(dst):cap(dst)]
 		n, err := b.readConn(free[:min(int64(len(free)), b.left)])
@@ -152,7 +152,7 @@ func (b *requestBody) readDirect(dst []byte) ([]byte, error) {
 
 // readInto reads the next bytes of the body into p. rest are further bytes that were read, which hold until the next call.
 func (b *requestBody) readInto(p []byte) (n int, rest []byte, err error) {
-	if b.kind == message.Fixed && b.left > 0 && b.err == nil && b.x.wire.input.empty() {
+	if b.kind == message.Fixed && b.left > 0 && b.err == nil && b.x.wire.Input.Empty() {
 		n, err = b.readConn(p[:min(int64(len(p)), b.left)])
 		b.took(n)
 		if n == 0 && err != nil {
@@ -168,7 +168,7 @@ func (b *requestBody) readInto(p []byte) (n int, rest []byte, err error) {
 // next returns the next bytes of the body: a view of the input buffer that holds
 // until the next call. At the end of the body the error is io.EOF.
 func (b *requestBody) next() ([]byte, error) {
-	in := &b.x.wire.input
+	in := &b.x.wire.Input
 	for {
 		if b.err != nil {
 			return nil, b.err
@@ -176,12 +176,12 @@ func (b *requestBody) next() ([]byte, error) {
 		if b.ended() {
 			return nil, io.EOF
 		}
-		data, n, err := b.decode(in.unread())
+		data, n, err := b.decode(in.Unread())
 		if err != nil {
 			b.err = err
 			return nil, err
 		}
-		in.r += n
+		in.R += n
 		if len(data) > 0 {
 			if b.got += int64(len(data)); b.whole && b.got > b.x.maxBody {
 				b.err = ErrBodyTooLarge
@@ -225,11 +225,11 @@ func (b *requestBody) fail(err error) error {
 	case b.isCut():
 		err = ErrBodyClosed
 	case err == io.EOF:
-		if b.x.wire.endsWithInput() {
+		if b.x.wire.EndsWithInput() {
 			b.x.ctx.life.lost()
 		}
 		err = io.ErrUnexpectedEOF
-	case clock.IsTimeout(err) && b.x.wire.input.byHand.Load() != nil:
+	case clock.IsTimeout(err) && b.x.wire.Input.ByHand.Load() != nil:
 		err = os.ErrDeadlineExceeded
 	case clock.IsTimeout(err):
 		err = errSlowBody
@@ -246,7 +246,7 @@ func (b *requestBody) fill() error {
 	if err != nil {
 		return err
 	}
-	err = b.x.wire.input.read()
+	err = b.x.wire.Input.Read()
 	b.waited += time.Since(start)
 	return err
 }
@@ -257,9 +257,9 @@ func (b *requestBody) readConn(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	b.x.wire.loop.drained = false
-	n, err := b.x.wire.nc.Read(p)
-	b.x.wire.input.count(n)
+	b.x.wire.Loop.Drained = false
+	n, err := b.x.wire.NC.Read(p)
+	b.x.wire.Input.Count(n)
 	b.waited += time.Since(start)
 	return n, err
 }
@@ -273,10 +273,10 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 		return start, err
 	}
 	start = time.Now()
-	if c.input.byHand.Load() == nil && !b.armByRate(start) {
+	if c.Input.ByHand.Load() == nil && !b.armByRate(start) {
 		return start, os.ErrDeadlineExceeded
 	}
-	c.input.armByHand()
+	c.Input.ArmByHand()
 	if b.isCut() {
 		return start, ErrBodyClosed
 	}
@@ -295,8 +295,8 @@ func (b *requestBody) armByRate(start time.Time) bool {
 		at = start.Add(budget)
 	}
 	at = clock.Earlier(at, clock.After(b.x.began, b.x.readTimeout))
-	if in := &c.input; at.IsZero() || in.deadline.Before(at) || in.deadline.After(at.Add(time.Second/4)) {
-		in.armExactly(at)
+	if in := &c.Input; at.IsZero() || in.Deadline.Before(at) || in.Deadline.After(at.Add(time.Second/4)) {
+		in.ArmExactly(at)
 	}
 	return true
 }
@@ -315,12 +315,12 @@ func (b *requestBody) flushOutput() error {
 	}
 	if x.awaits100 {
 		x.awaits100 = false
-		c.output.appendString(continueResponse)
+		c.Output.AppendString(continueResponse)
 	}
-	if len(c.output.buf) > 0 {
+	if len(c.Output.Buf) > 0 {
 		c.limitWriting()
 	}
-	return c.output.flush()
+	return c.Output.Flush()
 }
 
 // isCut reports whether the handle is being severed.
@@ -330,7 +330,7 @@ func (b *requestBody) isCut() bool { return b.handle != nil && b.handle.cut.Load
 func (b *requestBody) close() {
 	b.sever()
 	if c := b.x.wire; c != nil {
-		c.input.held = false
+		c.Input.Held = false
 	}
 }
 

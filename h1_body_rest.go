@@ -31,25 +31,25 @@ func (b *requestBody) drainRest() bool {
 	if b.tooMuchToDrain() {
 		return false
 	}
-	flushed := b.x.wire.flushAside()
+	flushed := b.x.wire.FlushAside()
 	read := b.drainInput()
 	return <-flushed == nil && read
 }
 
 // drainInput is drain without a look at the output.
 func (b *requestBody) drainInput() bool {
-	b.x.wire.input.armExactly(time.Now().Add(drainTime))
+	b.x.wire.Input.ArmExactly(time.Now().Add(drainTime))
 	for data, raw := 0, 0; isDrainable(data, raw); {
-		p, n, err := b.decode(b.x.wire.input.unread())
+		p, n, err := b.decode(b.x.wire.Input.Unread())
 		if err != nil {
 			return false
 		}
-		b.x.wire.input.r += n
+		b.x.wire.Input.R += n
 		data, raw = data+len(p), raw+n
 		if b.ended() {
 			return true
 		}
-		if n == 0 && b.x.wire.input.read() != nil {
+		if n == 0 && b.x.wire.Input.Read() != nil {
 			return false
 		}
 	}
@@ -105,12 +105,12 @@ func (c *serverConn) foreseeBeforeStream() {
 // it reads stay in the input buffer.
 func (b *requestBody) endsAhead() bool {
 	c := b.x.wire
-	flushed := c.flushAside()
+	flushed := c.FlushAside()
 	defer func() { <-flushed }()
-	c.input.armExactly(b.endsAheadBy())
+	c.Input.ArmExactly(b.endsAheadBy())
 	probe := b.chunks
 	for data, raw := 0, 0; isDrainable(data, raw); {
-		p, n, err := probe.Next(c.input.unread()[raw:], &c.set.chunks, nil)
+		p, n, err := probe.Next(c.Input.Unread()[raw:], &c.set.chunks, nil)
 		if err != nil {
 			return false
 		}
@@ -118,7 +118,7 @@ func (b *requestBody) endsAhead() bool {
 		if probe.Done() {
 			return true
 		}
-		if n == 0 && (probe.Left() > drainSize || c.input.read() != nil) {
+		if n == 0 && (probe.Left() > drainSize || c.Input.Read() != nil) {
 			return false
 		}
 	}
@@ -131,7 +131,7 @@ func (b *requestBody) endsAheadBy() time.Time {
 	if at, ok := b.x.ctx.Deadline(); ok {
 		by = clock.Earlier(by, at)
 	}
-	if at := b.x.wire.input.byHand.Load(); at != nil {
+	if at := b.x.wire.Input.ByHand.Load(); at != nil {
 		by = clock.Earlier(by, *at)
 	}
 	return by

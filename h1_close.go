@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/clock"
 
 	"github.com/gallop-http/gallop/internal/http1"
@@ -12,24 +14,24 @@ import (
 // fail ends the connection because of err. It sends a response if the request was wrong,
 // late or refused, and the client can still read that response.
 func (c *serverConn) fail(err error) error {
-	if err == errIdle {
-		c.endIdle()
+	if err == conn.ErrIdle {
+		c.EndIdle()
 		return nil
 	}
 	if r, ok := err.(*refusal); ok {
-		c.counts().refused.Add(1)
+		c.Counts().Refused.Add(1)
 		err = c.answerRefusal(r.status)
 		return err
 	}
 	public := c.publicError(err)
-	if public == nil || c.output.err != nil {
+	if public == nil || c.Output.Err != nil {
 		return err // the network failed, or the response did in its middle
 	}
 	if c.exchange == nil {
 		return err
 	}
 	status := refusalStatus(public)
-	c.counts().refused.Add(1)
+	c.Counts().Refused.Add(1)
 	c.srv.logRefusal(c, status, public)
 	c.answerError(status, public)
 	return answeredError{public}
@@ -50,7 +52,7 @@ func (c *serverConn) publicError(err error) error {
 		return err
 	case err == io.ErrUnexpectedEOF && !c.onlyBlankLines():
 		return errCutOff
-	case clock.IsTimeout(err) && !c.input.held && !c.onlyBlankLines():
+	case clock.IsTimeout(err) && !c.Input.Held && !c.onlyBlankLines():
 		return errSlowHead
 	}
 	return nil
@@ -73,17 +75,17 @@ func refusalStatus(err error) int {
 // onlyBlankLines reports whether no byte of a request has arrived, other than the
 // line ends that may stand before it.
 func (c *serverConn) onlyBlankLines() bool {
-	return !c.input.held && http1.EmptyLines(c.input.unread())
+	return !c.Input.Held && http1.EmptyLines(c.Input.Unread())
 }
 
 // answerError answers a request that is refused, and ends the connection.
 func (c *serverConn) answerError(status int, err error) {
 	ctx := &c.ctx
-	if !c.input.held { // its head was refused
+	if !c.Input.Held { // its head was refused
 		c.exchange.begin(c)
 		c.exchange.settle(c)
 		c.noteHead(&ctx.Request.Header.head)
-		c.writeLimit = c.set.write
+		c.writeLimit = c.set.Write
 	}
 	c.body.close()
 	ctx.Response.Reset()
@@ -93,8 +95,8 @@ func (c *serverConn) answerError(status int, err error) {
 	}
 	c.close = true
 	if c.srv.ErrorHandler != nil {
-		if !c.guard("the error handler", func() { c.srv.ErrorHandler(ctx, err) }) && ctx.stream.ex != nil {
-			ctx.stream.abort(&c.output)
+		if !c.Guard("the error handler", func() { c.srv.ErrorHandler(ctx, err) }) && ctx.stream.ex != nil {
+			ctx.stream.abort(&c.Output)
 			return
 		}
 	}
@@ -127,9 +129,9 @@ func (c *serverConn) lastWords() {
 		c.limitWriting()
 		err = c.writeResponse()
 	}
-	if err == nil && c.output.flush() == nil {
-		c.endAbrupt()
-		c.linger()
+	if err == nil && c.Output.Flush() == nil {
+		c.EndAbrupt()
+		c.Linger()
 	}
 }
 
@@ -142,15 +144,15 @@ func (s *Server) allowed() string {
 
 // end ends a connection after its last response.
 func (c *serverConn) end() error {
-	if _, half := c.nc.(interface{ CloseWrite() error }); !half {
+	if _, half := c.NC.(interface{ CloseWrite() error }); !half {
 		c.body.drain() // as far as it goes, since linger cannot
 	}
-	if err := c.output.flush(); err != nil {
+	if err := c.Output.Flush(); err != nil {
 		return err
 	}
-	c.endAbrupt()
-	if !c.input.empty() || !c.body.ended() {
-		c.linger()
+	c.EndAbrupt()
+	if !c.Input.Empty() || !c.body.ended() {
+		c.Linger()
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/conn"
 )
 
 // HijackHandler takes over a connection after the response has been written. If the RequestHandler has not read a
@@ -21,36 +23,36 @@ type hijack struct {
 }
 
 // hijack sends the output, and takes the connection from the server for the handler that was passed to Hijack.
-func (c *serverConn) hijack() next {
+func (c *serverConn) hijack() conn.Next {
 	h := &hijack{handler: c.ctx.hijackHandler}
-	if err := c.output.flush(); err != nil {
-		return c.endedBy(err)
+	if err := c.Output.Flush(); err != nil {
+		return c.EndedBy(err)
 	}
-	c.nc.SetDeadline(time.Time{})
-	nc, err := c.leaveLoop()
+	c.NC.SetDeadline(time.Time{})
+	nc, err := c.LeaveLoop()
 	if err != nil {
-		return c.endedBy(err)
+		return c.EndedBy(err)
 	}
 	h.conn = c.withRest(nc)
 	c.reportHijacked()
 	c.handed = h
-	return nextTaken
+	return conn.Taken
 }
 
 // reportHijacked tells the ConnState hook that the connection was hijacked. If the hook panics, the
 // new owner still gets the connection, because the server would not close it.
 func (c *serverConn) reportHijacked() {
-	c.guard("ConnState", func() { c.report(connTaken) })
+	c.Guard("ConnState", func() { c.Report(conn.StateTaken) })
 }
 
 // startHijack runs the handler on a goroutine of its own: the connection does not
 // count any longer and Shutdown does not wait for it.
 func (c *serverConn) startHijack(h *hijack) {
-	keep, logTo, id := c.srv.KeepHijackedConns, &c.hub.log, c.id
+	keep, logTo, id := c.srv.KeepHijackedConns, &c.Server.Log, c.ID
 	go func() {
 		defer func() {
 			if v := recover(); v != nil {
-				logTo.panicked(h.conn.RemoteAddr(), id, "panic in a hijack handler", v)
+				logTo.Panicked(h.conn.RemoteAddr(), id, "panic in a hijack handler", v)
 			}
 			if !keep {
 				h.conn.Close()
@@ -113,26 +115,26 @@ func (c *serverConn) take() (net.Conn, error) {
 	if s.ex != nil {
 		s.emit()
 	}
-	if err := c.output.flush(); err != nil {
+	if err := c.Output.Flush(); err != nil {
 		return nil, err
 	}
-	c.endAbrupt()
+	c.EndAbrupt()
 	c.hijacked, c.exchange.shared = true, true
 	s.end()
-	c.nc.SetDeadline(time.Time{})
-	nc, err := c.leaveLoop()
+	c.NC.SetDeadline(time.Time{})
+	nc, err := c.LeaveLoop()
 	if err != nil {
-		c.report(connClosed)
+		c.Report(conn.StateClosed)
 		return nil, err
 	}
 	c.reportHijacked()
-	c.srv.conns.table.drop(c.entry)
+	c.srv.conns.Table.Drop(c.Entry)
 	return c.withRest(nc), nil
 }
 
 // withRest returns nc, from which what was read behind the head is read first.
 func (c *serverConn) withRest(nc net.Conn) net.Conn {
-	if rest := slices.Concat(c.body.leave(), c.input.unread()); len(rest) > 0 {
+	if rest := slices.Concat(c.body.leave(), c.Input.Unread()); len(rest) > 0 {
 		return &hijackedConn{Conn: nc, rest: rest}
 	}
 	return nc

@@ -67,9 +67,9 @@ func (c *serverConn) whyNotPlain() string {
 		return "context in use"
 	case b.handle != nil || b.err != nil || !b.ended():
 		return "unread request body"
-	case c.input.byHand.Load() != nil || c.output.byHand.Load() != nil:
+	case c.Input.ByHand.Load() != nil || c.Output.ByHand.Load() != nil:
 		return "deadline by hand"
-	case c.hub.stopping.Load():
+	case c.Server.Stopping.Load():
 		return "shutdown"
 	}
 	return ""
@@ -77,16 +77,16 @@ func (c *serverConn) whyNotPlain() string {
 
 // respondPlain is respond for a plain response.
 func (c *serverConn) respondPlain() error {
-	o, l, body := &c.output, &c.ctx.Response.Header.head.Fields, c.ctx.Response.bytes()
-	if !o.limit.IsZero() {
-		o.limit = time.Time{}
+	o, l, body := &c.Output, &c.ctx.Response.Header.head.Fields, c.ctx.Response.bytes()
+	if !o.Limit.IsZero() {
+		o.Limit = time.Time{}
 	}
-	now := c.now
-	if !c.loop.ended.IsZero() || !c.loop.leads() {
-		now = c.date()
+	now := c.Now
+	if !c.Loop.Ended.IsZero() || !c.Loop.Leads() {
+		now = c.Date()
 	}
 	start := c.srv.starts.at(now, c.set.server)
-	buf := append(o.room(len(start)+l.Size()+headRoom+len(body)), start...)
+	buf := append(o.Room(len(start)+l.Size()+headRoom+len(body)), start...)
 	if len(body) > 0 && !l.Has(field.ContentType) {
 		buf = append(buf, "Content-Type: text/plain; charset=utf-8\r\n"...)
 	}
@@ -97,27 +97,27 @@ func (c *serverConn) respondPlain() error {
 	}
 	buf = append(buf, "Content-Length: "...)
 	buf = append(ascii.AppendUint(buf, uint64(len(body))), "\r\n\r\n"...)
-	o.buf = append(buf, body...)
-	if len(o.buf) < max(c.set.writeBuf, smallBody) {
-		return o.err
+	o.Buf = append(buf, body...)
+	if len(o.Buf) < max(c.set.WriteBuf, smallBody) {
+		return o.Err
 	}
-	return o.flush()
+	return o.Flush()
 }
 
 // recyclePlain is recycle after a plain response. It reports false, and has done nothing, if the
 // request has left more behind than most do. TestRecyclePlain holds the two against each other.
 func (c *serverConn) recyclePlain() bool {
-	x, in := c.exchange, &c.input
+	x, in := c.exchange, &c.Input
 	ctx := &x.ctx
 	req, resp := &ctx.Request, &ctx.Response
 	keepIn, keepOut := requestBodyKeep.Load(), responseBodyKeep.Load()
-	if c.set.poison || in.pinned != nil || ctx.life.used.Load() || ctx.fakeRemote != nil || resp.remote != nil ||
+	if c.set.Poison || in.Pinned != nil || ctx.life.used.Load() || ctx.fakeRemote != nil || resp.remote != nil ||
 		len(req.values) > 0 || req.form != nil || req.sent != nil || req.IsBodyStream() ||
 		keepIn >= 0 && int64(cap(req.buf)) > keepIn || keepOut >= 0 && int64(cap(resp.buf)) > keepOut {
 		return false
 	}
-	in.held = false
-	in.headAt = in.r
+	in.Held = false
+	in.HeadAt = in.R
 	ctx.life.canWatch = false
 	ctx.hijackNoResponse = false
 	req.Header.reset()

@@ -162,8 +162,8 @@ func TestWhyNotPlain(t *testing.T) {
 		"large body":          func(c *serverConn) { c.ctx.SetBody(make([]byte, smallBody+1)) },
 		"context in use":      func(c *serverConn) { c.ctx.Done() },
 		"unread request body": func(c *serverConn) { c.body.kind, c.body.left = message.Fixed, 1 },
-		"deadline by hand":    func(c *serverConn) { c.output.byHand.Store(new(time.Time)) },
-		"shutdown":            func(c *serverConn) { c.hub.stopping.Store(true) },
+		"deadline by hand":    func(c *serverConn) { c.Output.ByHand.Store(new(time.Time)) },
+		"shutdown":            func(c *serverConn) { c.Server.Stopping.Store(true) },
 	}
 	for want, obstacle := range obstacles {
 		c := connOf(&settings{plain: true})
@@ -206,8 +206,8 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 func connOf(set *settings) *serverConn {
 	c := new(serverConn)
 	c.srv, c.set = new(Server), set
-	c.prepare(&c.srv.conns, c)
-	c.connection.set = &set.connSettings
+	c.Prepare(&c.srv.conns, c)
+	c.Conn.Set = &set.Settings
 	c.exchange = c.newExchange()
 	return c
 }
@@ -268,8 +268,8 @@ func TestRecyclePlainLeavesTheRest(t *testing.T) {
 		"context":   func(c *serverConn) { c.ctx.Done() },
 		"much":      func(c *serverConn) { c.ctx.Request.buf = make([]byte, 0, requestBodyKeep.Load()+1) },
 		"much more": func(c *serverConn) { c.ctx.Response.buf = make([]byte, 0, responseBodyKeep.Load()+1) },
-		"pinned":    func(c *serverConn) { c.input.pinned = []byte("a") },
-		"poison":    func(c *serverConn) { c.set.poison = true },
+		"pinned":    func(c *serverConn) { c.Input.Pinned = []byte("a") },
+		"poison":    func(c *serverConn) { c.set.Poison = true },
 		"sent":      func(c *serverConn) { c.ctx.Request.sent = &sentHead{} },
 		"stream":    func(c *serverConn) { c.ctx.Request.SetBodyStream(strings.NewReader("a"), 1) },
 	} {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
@@ -49,8 +51,8 @@ func (c *serverConn) endStream() error {
 func (c *serverConn) decideClose() {
 	s, ctx := c.srv, &c.ctx
 	if !c.keepAlive || ctx.Response.Header.saysClose(c.http10) ||
-		s.DisableKeepalive || s.conns.stopping.Load() ||
-		s.MaxRequestsPerConn > 0 && c.turns >= uint64(s.MaxRequestsPerConn) {
+		s.DisableKeepalive || s.conns.Stopping.Load() ||
+		s.MaxRequestsPerConn > 0 && c.Turns >= uint64(s.MaxRequestsPerConn) {
 		c.close = true
 	}
 }
@@ -61,46 +63,46 @@ func (c *serverConn) writeResponse() error {
 		c.close = true
 	}
 	resp := &c.ctx.Response
-	o := &c.output
+	o := &c.Output
 	if c.awaits100 && resp.IsBodyStream() {
 		c.continueNow()
 	}
 	c.foresee()
-	mark, flushes := len(o.buf), o.flushes
+	mark, flushes := len(o.Buf), o.Flushes
 	tunnel := c.opensTunnel()
 	hasBody := resp.mayHaveBody() && !tunnel
 	if hasBody && resp.body.err != nil {
 		return c.takeBack(mark, resp.body.err)
 	}
-	out := c.outgoing(c.date())
+	out := c.outgoing(c.Date())
 	if out.length = lengthNone; !tunnel {
 		resp.frame(&out, c.http10 || resp.Header.sentMinor() == 0)
 	}
 	if hasBody && out.length == lengthUntilClose && c.ctx.hijackHandler == nil {
-		c.beginAbrupt()
+		c.BeginAbrupt()
 	}
 	c.writeHead(&out)
 	if !hasBody {
 		resp.CloseBodyStream()
-		return o.err
+		return o.Err
 	}
 	if !resp.IsBodyStream() {
-		return o.write(resp.body.bytes())
+		return o.Write(resp.body.bytes())
 	}
-	o.now = time.Time{} // the stream may take its time
+	o.Now = time.Time{} // the stream may take its time
 	if resp.ImmediateHeaderFlush {
-		o.flush() // an error is what the stream meets with, too
+		o.Flush() // an error is what the stream meets with, too
 	}
 	err := c.writeStream(out.length)
 	if err == nil {
-		return o.err
+		return o.Err
 	}
-	if o.flushes == flushes {
+	if o.Flushes == flushes {
 		return c.takeBack(mark, err)
 	}
-	o.flush() // what there is, so that the client sees how far it went
-	if o.err != nil {
-		return o.err // and the stream had to end
+	o.Flush() // what there is, so that the client sees how far it went
+	if o.Err != nil {
+		return o.Err // and the stream had to end
 	}
 	return &streamError{err}
 }
@@ -114,7 +116,7 @@ func (c *serverConn) continueNow() {
 		c.close = true
 		return
 	}
-	c.output.appendString(continueResponse)
+	c.Output.AppendString(continueResponse)
 }
 
 // continueResponse invites the client to send the body.
@@ -132,8 +134,8 @@ func (c *serverConn) writeHead(out *outgoing) {
 	if !out.date.IsZero() {
 		out.usual = c.srv.starts.at(out.date, out.server)
 	}
-	o := &c.output
-	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), out)
+	o := &c.Output
+	o.Buf = resp.Header.appendHead(o.Room(headRoom+resp.Header.head.Fields.Size()), out)
 }
 
 // headRoom is what the fields that the server adds take at most, in most cases.
@@ -142,8 +144,8 @@ const headRoom = 256
 // takeBack takes a response of which nothing was sent yet out of the output from mark
 // on, and puts a 500 in its place.
 func (c *serverConn) takeBack(mark int, err error) error {
-	c.hub.log.connection(c.nc.RemoteAddr(), c.id, &streamError{err}, true)
-	c.output.buf = c.output.buf[:mark]
+	c.Server.Log.Connection(c.NC.RemoteAddr(), c.ID, &streamError{err}, true)
+	c.Output.Buf = c.Output.Buf[:mark]
 	c.ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 	c.ctx.hijackHandler = nil
 	c.close = true
@@ -153,22 +155,22 @@ func (c *serverConn) takeBack(mark int, err error) error {
 // isProgramsFault reports whether err ended a response in the middle of its body, and not because of the network.
 func isProgramsFault(err error) bool {
 	var broken *streamError
-	return errors.As(err, &broken) && !isNetwork(broken.err)
+	return errors.As(err, &broken) && !conn.IsNetwork(broken.err)
 }
 
 // sayContinue sends 100 (Continue).
 func (c *serverConn) sayContinue() error {
-	c.output.appendString(continueResponse)
+	c.Output.AppendString(continueResponse)
 	c.limitWriting()
-	return c.output.flush()
+	return c.Output.Flush()
 }
 
 // writeInterim writes an interim response with the headers of the response.
 func (c *serverConn) writeInterim(status int) error {
 	c.limitWriting()
-	o := &c.output
-	o.buf = appendInterim(o.room(headRoom), status, &c.ctx.Response.Header.head.Fields)
-	return o.flush()
+	o := &c.Output
+	o.Buf = appendInterim(o.Room(headRoom), status, &c.ctx.Response.Header.head.Fields)
+	return o.Flush()
 }
 
 // appendInterim appends an interim response with the fields of l, but for those that

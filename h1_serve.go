@@ -1,27 +1,28 @@
 package gallop
 
 import (
+	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/message"
 )
 
-// serve serves requests until there is something else to do with the connection. It never returns nextStep.
-func (c *serverConn) serve() next {
+// serve serves requests until there is something else to do with the connection. It never returns Step.
+func (c *serverConn) serve() conn.Next {
 	for {
-		n := c.waitIdle()
-		if n == nextStep {
+		n := c.WaitIdle()
+		if n == conn.Step {
 			n = c.readRequest()
 		}
-		if n == nextStep {
+		if n == conn.Step {
 			n = c.answerRequest()
 		}
 		switch {
 		case c.hijacked:
 			c.handed = nil
-			return nextTaken
-		case n == nextEnded:
-			c.err = c.fail(c.err)
+			return conn.Taken
+		case n == conn.Ended:
+			c.Err = c.fail(c.Err)
 			return n
-		case n != nextStep:
+		case n != conn.Step:
 			return n
 		}
 		if c.plain {
@@ -34,47 +35,47 @@ func (c *serverConn) serve() next {
 				return c.hijack()
 			}
 			if c.close {
-				c.err = c.end()
-				return nextEnded
+				c.Err = c.end()
+				return conn.Ended
 			}
 			c.recycle()
 		}
-		if c.loop.conn != nil && c.input.empty() && c.mayParkLater() {
-			return nextLater
+		if c.Loop.Conn != nil && c.Input.Empty() && c.mayParkLater() {
+			return conn.Later
 		}
 	}
 }
 
 // readRequest reads a request as far as it has to be there before the handler is called.
-func (c *serverConn) readRequest() next {
-	if c.loop.pending {
-		c.loop.pending = false
-		return nextStep
+func (c *serverConn) readRequest() conn.Next {
+	if c.Loop.Pending {
+		c.Loop.Pending = false
+		return conn.Step
 	}
-	if n := c.readHead(); n != nextStep {
+	if n := c.readHead(); n != conn.Step {
 		return n
 	}
 	if err := c.takeRequest(); err != nil {
-		return c.endedBy(err)
+		return c.EndedBy(err)
 	}
-	if c.loop.conn != nil && !c.mayRunHere() {
-		c.loop.pending = true
-		return nextMove
+	if c.Loop.Conn != nil && !c.mayRunHere() {
+		c.Loop.Pending = true
+		return conn.Move
 	}
-	return nextStep
+	return conn.Step
 }
 
 // takeRequest judges the request whose head was read, and takes its body.
 func (c *serverConn) takeRequest() error {
 	x := c.exchange
 	ctx := &x.ctx
-	c.countTurn()
+	c.CountTurn()
 	x.begin(c)
 	if !x.settled() || c.set.unusual {
 		x.settle(c)
 	}
 	c.noteHead(&ctx.Request.Header.head)
-	x.maxBody, x.readTimeout, x.writeLimit = c.set.maxBody, c.set.read, c.set.write
+	x.maxBody, x.readTimeout, x.writeLimit = c.set.maxBody, c.set.Read, c.set.Write
 	if err := x.checkRequest(&c.host); err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (c *serverConn) takeRequest() error {
 }
 
 // answerRequest calls the handler and writes the response.
-func (c *serverConn) answerRequest() next {
+func (c *serverConn) answerRequest() conn.Next {
 	x := c.exchange
 	ctx := &x.ctx
 	var panicked, aborted bool
@@ -116,31 +117,31 @@ func (c *serverConn) answerRequest() next {
 	}
 	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
 		if c.detach(answer) {
-			return c.endedBy(errTimedOutLate)
+			return c.EndedBy(errTimedOutLate)
 		}
-		return c.endedBy(c.respond())
+		return c.EndedBy(c.respond())
 	}
 	if !panicked {
 		if c.isPlain() {
 			c.plain = true
-			return c.endedBy(c.respondPlain())
+			return c.EndedBy(c.respondPlain())
 		}
 	}
 	if c.hijacked {
-		return nextTaken
+		return conn.Taken
 	}
 	if aborted || panicked && ctx.stream.ex != nil {
 		c.body.sever()
-		c.resetDeadlines()
-		ctx.stream.abort(&c.output)
-		return c.endedBy(ErrAbortHandler)
+		c.ResetDeadlines()
+		ctx.stream.abort(&c.Output)
+		return c.EndedBy(ErrAbortHandler)
 	}
 	last, err := x.afterHandler(panicked)
 	if err != nil {
-		return c.endedBy(err)
+		return c.EndedBy(err)
 	}
 	c.close = c.close || last
-	return c.endedBy(c.respond())
+	return c.EndedBy(c.respond())
 }
 
 // noteHead keeps what frames the response.
@@ -153,7 +154,7 @@ func (c *serverConn) recycle() {
 	if c.exchange != nil && !c.endExchange() { // before the head is gone, because user values look at it when they are closed
 		c.exchange = nil
 	}
-	c.input.releaseHead(c.set.poison)
+	c.Input.ReleaseHead(c.set.Poison)
 }
 
 // releaseExchange ends a request that the connection ends with, or leaves it to its handlers.
@@ -165,7 +166,7 @@ func (c *serverConn) releaseExchange() {
 	}
 	c.stopWatching()
 	if c.ctx.stream.ex != nil { // its handler has ended its goroutine
-		c.ctx.stream.abort(&c.output)
+		c.ctx.stream.abort(&c.Output)
 	}
 	c.dropExchange()
 }
@@ -195,9 +196,9 @@ func (c *serverConn) endExchange() (again bool) {
 func (c *serverConn) recycleCtx() (again bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.panicked("panic in Close of a user value", v)
-			c.ctx.letGo(c.set.poison)
+			c.Panicked("panic in Close of a user value", v)
+			c.ctx.letGo(c.set.Poison)
 		}
 	}()
-	return c.ctx.recycle(c.set.poison)
+	return c.ctx.recycle(c.set.Poison)
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
@@ -14,7 +16,7 @@ import (
 // chunks, or all there is up to the end of the connection.
 func (c *serverConn) writeStream(length int64) error {
 	b := &c.ctx.Response.body
-	sink := streamSink{o: &c.output, chunked: length == lengthChunked, left: length}
+	sink := streamSink{o: &c.Output, chunked: length == lengthChunked, left: length}
 	var err error
 	if b.writer != nil {
 		err = sink.lend(func(w io.Writer) error { return runStreamWriter(b.writer, w) })
@@ -28,8 +30,8 @@ func (c *serverConn) writeStream(length int64) error {
 		err = cerr
 	}
 	if err == nil && sink.chunked {
-		o := &c.output
-		o.buf = http1.AppendLastChunk(o.room(headRoom), &c.ctx.Response.Header.trailers)
+		o := &c.Output
+		o.Buf = http1.AppendLastChunk(o.Room(headRoom), &c.ctx.Response.Header.trailers)
 	}
 	return err
 }
@@ -45,19 +47,19 @@ func (e *streamError) Unwrap() error { return e.err }
 // streamSink writes the body of a response that comes from a stream. Write flushes at
 // once, because the server cannot know when the stream will write more.
 type streamSink struct {
-	o       *output
+	o       *conn.Output
 	chunked bool
 	left    int64 // of a body with a known length
 }
 
 func (s *streamSink) Write(p []byte) (int, error) {
 	if len(p) == 0 {
-		return 0, s.o.err
+		return 0, s.o.Err
 	}
 	if err := s.put(p); err != nil {
 		return 0, err
 	}
-	if err := s.o.flush(); err != nil {
+	if err := s.o.Flush(); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -92,14 +94,14 @@ func (l *lentSink) Write(p []byte) (int, error) {
 
 func (s *streamSink) put(p []byte) error {
 	if s.chunked {
-		s.o.buf = http1.AppendChunkLine(s.o.room(32), len(p))
-		s.o.more = true // the end of the chunk, at least
-		err := s.o.write(p)
-		s.o.more = false
+		s.o.Buf = http1.AppendChunkLine(s.o.Room(32), len(p))
+		s.o.More = true // the end of the chunk, at least
+		err := s.o.Write(p)
+		s.o.More = false
 		if err != nil {
 			return err
 		}
-		s.o.appendString("\r\n")
+		s.o.AppendString("\r\n")
 		return nil
 	}
 	if s.left >= 0 {
@@ -108,16 +110,16 @@ func (s *streamSink) put(p []byte) error {
 		}
 		s.left -= int64(len(p))
 	}
-	return s.o.write(p)
+	return s.o.Write(p)
 }
 
 // copyFrom writes what r yields. Large files go by sendfile where the connection can. A small
 // file is read behind the head: that saves a system call, and both leave in one packet.
 func (s *streamSink) copyFrom(r io.Reader) (err error) {
 	defer recoverStream(&err)
-	if rf, ok := s.o.c.nc.(io.ReaderFrom); ok && s.left > smallBody && !s.chunked {
+	if rf, ok := s.o.C.NC.(io.ReaderFrom); ok && s.left > smallBody && !s.chunked {
 		if file, at, ok := fileAt(r); ok {
-			n, err := s.o.sendFile(rf, file, at, s.left)
+			n, err := s.o.SendFile(rf, file, at, s.left)
 			s.left -= n
 			return err
 		}
@@ -152,7 +154,7 @@ func (s *streamSink) copyFrom(r io.Reader) (err error) {
 			return err
 		}
 		if n < len(want) {
-			if err := s.o.flush(); err != nil {
+			if err := s.o.Flush(); err != nil {
 				return err
 			}
 		}
@@ -174,10 +176,10 @@ func (c *serverConn) beginStream(none bool) streamSink {
 	out.length = c.streamedLength(none)
 	if out.length == lengthUntilClose {
 		out.close = true
-		c.beginAbrupt()
+		c.BeginAbrupt()
 	}
 	c.writeHead(&out)
-	return streamSink{o: &c.output, chunked: out.length == lengthChunked, left: out.length}
+	return streamSink{o: &c.Output, chunked: out.length == lengthChunked, left: out.length}
 }
 
 // streamedLength returns what frames a body that is going to be written.

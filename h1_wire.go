@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -20,7 +21,7 @@ import (
 //
 // All fields belong to the goroutine that serves, except the state and the links in entry.
 type serverConn struct {
-	connection
+	conn.Conn
 	*exchange // the request that is being served, or the last one; may be nil between requests
 
 	srv *Server

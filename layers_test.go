@@ -35,6 +35,7 @@ var layers = map[string]layer{
 	"internal/bufpool":   {},
 	"internal/callback":  {},
 	"internal/clock":     {},
+	"internal/conn":      {ours: []string{"internal/bufpool", "internal/clock", "internal/poll"}},
 	"internal/cookie":    {ours: []string{"internal/ascii", "internal/clock"}, others: []string{"golang.org/x/net/publicsuffix"}},
 	"internal/field":     {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":    {ours: []string{"internal/ascii"}, others: []string{"golang.org/x/net/idna"}, sansIO: true},
@@ -56,7 +57,7 @@ var layers = map[string]layer{
 	"memnet":             {},
 	"listen":             {},
 	root: {ours: []string{
-		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/target",
+		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/conn", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/target",
 		"internal/coding", "internal/http1", "internal/message", "internal/multipart", "internal/poll", "internal/pool", "internal/testhook",
 	}},
 	"galloptest":               {ours: []string{root, "memnet"}},

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/conn"
 )
 
 // Defaults of Server's fields. Each default applies if the field is zero.
@@ -348,7 +350,7 @@ type Server struct {
 
 	once    sync.Once
 	set     settings
-	conns   connServer
+	conns   conn.Server
 	protos  map[string]ServeHandler
 	spare   sync.Pool // of *exchange
 	starts  headStarts
@@ -362,19 +364,19 @@ type Server struct {
 func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.set.resolve(s)
-		s.conns.init(&s.set.connSettings, s.connHooks())
-		s.conns.log.to, s.conns.log.structured = s.logger(), s.ErrorLog
+		s.conns.Init(&s.set.Settings, s.connHooks())
+		s.conns.Log.To, s.conns.Log.Structured = s.logger(), s.ErrorLog
 	})
 }
 
-// connHooks returns what connections call.
-func (s *Server) connHooks() connHooks {
-	hooks := connHooks{serve: s.serveAccepted, reject: rejection}
+// Hooks returns what connections call.
+func (s *Server) connHooks() conn.Hooks {
+	hooks := conn.Hooks{Serve: s.serveAccepted, Reject: rejection}
 	if s.ConnState != nil {
-		hooks.state = func(c net.Conn, state connState) { s.ConnState(c, ConnState(state)) }
+		hooks.State = func(c net.Conn, state conn.State) { s.ConnState(c, ConnState(state)) }
 	}
 	if s.ConnContext != nil {
-		hooks.context = func(ctx context.Context, c net.Conn) context.Context {
+		hooks.Context = func(ctx context.Context, c net.Conn) context.Context {
 			if ctx = s.ConnContext(ctx, c); ctx == nil {
 				panic("gallop: ConnContext returned nil")
 			}
@@ -408,22 +410,22 @@ func (s *Server) Serve(ln net.Listener) error {
 		ln.Close()
 		return err
 	}
-	served := s.conns.table.addListener(s.withTLS(ln))
+	served := s.conns.Table.AddListener(s.withTLS(ln))
 	if served == nil {
 		ln.Close()
 		return nil
 	}
-	defer served.drop()
-	served.base = s.baseContext(ln)
+	defer served.Drop()
+	served.Base = s.baseContext(ln)
 	if s.OnListen != nil {
 		s.OnListen(ln)
 	}
 	if s.Engine != EngineGoroutine {
-		if done, err := s.conns.serveOnLoops(served, s.loopHandler()); done {
+		if done, err := s.conns.ServeOnLoops(served, s.loopHandler()); done {
 			return err
 		}
 	}
-	return s.conns.acceptLoop(served)
+	return s.conns.AcceptLoop(served)
 }
 
 // ServeConn serves requests on the connection c until the client or the server closes c. ServeConn closes c before it
@@ -436,13 +438,13 @@ func (s *Server) Serve(ln net.Listener) error {
 func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 
 // serveOne serves one connection, from a listener if that is not nil.
-func (s *Server) serveOne(c net.Conn, of *servedListener) error {
+func (s *Server) serveOne(c net.Conn, of *conn.Listener) error {
 	if err := s.prepareToServe(); err != nil {
 		c.Close()
 		return err
 	}
-	if err := s.conns.admit(); err != nil {
-		s.conns.turnAway(c, err, false)
+	if err := s.conns.Admit(); err != nil {
+		s.conns.TurnAway(c, err, false)
 		return err
 	}
 	_, err := s.serveConn(c, of)

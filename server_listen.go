@@ -137,10 +137,10 @@ func ServeTLSEmbed(ln net.Listener, certData, keyData []byte, handler RequestHan
 // Addrs returns the addresses of the listeners that the server serves, in the order in which the listeners were added.
 // If there are no listeners, for example before Serve or after Shutdown, the method returns nil.
 func (s *Server) Addrs() []net.Addr {
-	t := &s.conns.table
-	t.mu.Lock()
-	all := t.allListeners()
-	t.mu.Unlock()
+	t := &s.conns.Table
+	t.Mu.Lock()
+	all := t.AllListeners()
+	t.Mu.Unlock()
 	var addrs []net.Addr
 	for _, l := range all {
 		addrs = append(addrs, l.Addr())

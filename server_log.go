@@ -3,6 +3,8 @@ package gallop
 import (
 	"log/slog"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/conn"
 )
 
 func (s *Server) logger() Logger {
@@ -17,8 +19,8 @@ func (s *Server) logger() Logger {
 
 // logRefusal logs that a request was refused.
 func (s *Server) logRefusal(c *serverConn, status int, reason error) {
-	from := c.nc.RemoteAddr()
-	s.conns.log.write(&logEvent{level: slog.LevelWarn, text: "request refused", remote: from, conn: c.id, status: status, err: reason},
+	from := c.NC.RemoteAddr()
+	s.conns.Log.Write(&conn.Event{Level: slog.LevelWarn, Text: "request refused", Remote: from, Conn: c.ID, Status: status, Err: reason},
 		"request from %v refused with %d: %v", from, status, reason)
 }
 

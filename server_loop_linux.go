@@ -1,23 +1,24 @@
 package gallop
 
 import (
+	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/poll"
 )
 
 // loopServer is a server as its loops see it: it serves HTTP/1 on their connections.
 type loopServer struct {
-	connLoops
+	conn.Loops
 	s *Server
 }
 
-// loopHandler returns what the event loops call.
-func (s *Server) loopHandler() loopHandler { return loopServer{connLoops{&s.conns}, s} }
+// Handler returns what the event loops call.
+func (s *Server) loopHandler() conn.Handler { return loopServer{conn.Loops{Server: &s.conns}, s} }
 
 // Begin implements poll.Handler.
 func (h loopServer) Begin(w *poll.Worker, pc *poll.Conn) {
-	s, lc := h.s, pc.Data.(*loopConn)
+	s, lc := h.s, pc.Data.(*conn.LoopConn)
 	switch {
-	case lc.tls != nil:
+	case lc.TLS != nil:
 		lc.HandOver() // a handshake takes long
 	case w.Leads():
 		s.serveNew(w, lc)
@@ -27,35 +28,35 @@ func (h loopServer) Begin(w *poll.Worker, pc *poll.Conn) {
 }
 
 // serveNew serves a connection that was accepted just now.
-func (s *Server) serveNew(w *poll.Worker, lc *loopConn) {
+func (s *Server) serveNew(w *poll.Worker, lc *conn.LoopConn) {
 	c := s.connOf(w)
 	c.attach(w, lc)
-	c.loop.resumed = false
+	c.Loop.Resumed = false
 	s.runOn(w, c, true)
 }
 
 // Serve implements poll.Handler.
 func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
-	c, lc := h.s.connOf(w), pc.Data.(*loopConn)
+	c, lc := h.s.connOf(w), pc.Data.(*conn.LoopConn)
 	c.attach(w, lc)
-	c.startAhead(w, pc)
-	h.s.runOn(w, c, lc.tls != nil && !lc.tls.shaken)
+	c.StartAhead(w, pc)
+	h.s.runOn(w, c, lc.TLS != nil && !lc.TLS.Shaken)
 }
 
 // Expire implements poll.Handler.
 func (h loopServer) Expire(w *poll.Worker, pc *poll.Conn) {
 	c := h.s.connOf(w)
-	c.attach(w, pc.Data.(*loopConn))
-	c.expire()
+	c.attach(w, pc.Data.(*conn.LoopConn))
+	c.Expire()
 	h.s.runOn(w, c, false)
 }
 
 // Unsent implements poll.Handler.
 func (h loopServer) Unsent(w *poll.Worker, pc *poll.Conn, rest []byte) {
 	c := h.s.connOf(w)
-	c.attach(w, pc.Data.(*loopConn))
-	c.output.limitTo(c.set.write)
-	c.takeUnsent(rest)
+	c.attach(w, pc.Data.(*conn.LoopConn))
+	c.Output.LimitTo(c.set.Write)
+	c.TakeUnsent(rest)
 	h.s.runOn(w, c, false)
 }
 
@@ -65,7 +66,7 @@ func (h loopServer) Run(w *poll.Worker, data any) {
 	case *serverConn:
 		h.s.release(w)
 		w.Local = data
-		data.loop.worker, data.loop.moved = w, true
+		data.Loop.Worker, data.Loop.Moved = w, true
 		h.s.runOn(w, data, false)
 		h.s.release(w)
 	case func(*poll.Worker):
@@ -76,7 +77,7 @@ func (h loopServer) Run(w *poll.Worker, data any) {
 // Rest implements poll.Handler.
 func (h loopServer) Rest(w *poll.Worker) {
 	if c, ok := w.Local.(*serverConn); ok {
-		c.publish()
+		c.Publish()
 	}
 }
 
@@ -90,7 +91,7 @@ func (s *Server) connOf(w *poll.Worker) *serverConn {
 		return c
 	}
 	c := s.acquireConn()
-	c.prepare(&s.conns, c)
+	c.Prepare(&s.conns, c)
 	w.Local = c
 	return c
 }
@@ -104,51 +105,51 @@ func (s *Server) release(w *poll.Worker) {
 	}
 }
 
-// attach takes lc, which w serves. c serves no connection, and its loopSeat is empty.
-func (c *serverConn) attach(w *poll.Worker, lc *loopConn) {
-	c.connection.attach(w, lc)
+// attach takes lc, which w serves. c serves no connection, and its Seat is empty.
+func (c *serverConn) attach(w *poll.Worker, lc *conn.LoopConn) {
+	c.Conn.Attach(w, lc)
 	c.close = false
 }
 
 // runOn serves the connection that c is attached to until it goes back to its loop, is moved
 // to another worker, or ends.
 func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
-	lc, settled := c.loop.conn, false
+	lc, settled := c.Loop.Conn, false
 	defer func() {
 		if settled {
 			return
 		}
 		if v := recover(); v != nil { // in a hook: handlers are looked after
-			s.conns.log.panicked(lc.RemoteAddr(), lc.id, "panic ends a connection", v)
+			s.conns.Log.Panicked(lc.RemoteAddr(), lc.ID, "panic ends a connection", v)
 		}
 		s.finish(w, c, lc, false, c.hijacked)
 	}()
 	if isNew {
-		c.report(connNew)
-		if lc.tls != nil && !c.shakeHands(lc) {
+		c.Report(conn.StateNew)
+		if lc.TLS != nil && !c.shakeHands(lc) {
 			settled = true
 			s.finish(w, c, lc, true, false)
 			return
 		}
-		lc.entry.state.Store(phaseIdle)
-		c.loop.resumed = true
+		lc.Entry.State.Store(conn.PhaseIdle)
+		c.Loop.Resumed = true
 	}
 	for {
 		switch c.serve() {
-		case nextPark:
+		case conn.Park:
 			if c, settled = s.park(w, c, lc); settled {
 				return
 			}
-		case nextLater:
+		case conn.Later:
 			settled = true
-			c.parkLater(w, lc)
+			c.ParkLater(w, lc)
 			return
-		case nextMove:
-			c.publish()
+		case conn.Move:
+			c.Publish()
 			w.Local, settled = nil, true
 			w.Group().Hand(c)
 			return
-		case nextTaken:
+		case conn.Taken:
 			settled = true
 			s.finish(w, c, lc, false, true)
 			if c.handed != nil {
@@ -157,7 +158,7 @@ func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
 			return
 		default:
 			settled = true
-			s.logEnd(lc, lc.id, c.err)
+			s.logEnd(lc, lc.ID, c.Err)
 			s.finish(w, c, lc, true, false)
 			return
 		}
@@ -166,29 +167,29 @@ func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
 
 // shakeHands does the TLS handshake of a new connection, and has the connection served to its end if the client has chosen
 // a protocol of NextProto. It reports whether HTTP/1 follows.
-func (c *serverConn) shakeHands(lc *loopConn) bool {
-	proto, err := c.handshake()
+func (c *serverConn) shakeHands(lc *conn.LoopConn) bool {
+	proto, err := c.Handshake()
 	if err == nil {
 		serve := c.srv.protos[proto]
 		if serve == nil {
-			c.shaken()
+			c.Shaken()
 			return true
 		}
-		err = serve(lc.conn())
+		err = serve(lc.Visible())
 	} else {
 		answerPlainHTTP(err)
 	}
 	if err != nil {
-		c.srv.conns.log.connection(lc.RemoteAddr(), lc.id, err, c.srv.LogAllErrors)
+		c.srv.conns.Log.Connection(lc.RemoteAddr(), lc.ID, err, c.srv.LogAllErrors)
 	}
 	return false
 }
 
 // park leaves lc to its loop, unless it has something to read already: then it returns
 // who goes on to serve it.
-func (s *Server) park(w *poll.Worker, c *serverConn, lc *loopConn) (_ *serverConn, parked bool) {
-	by := c.parkedBy(w, lc)
-	lc.turns = c.turns
+func (s *Server) park(w *poll.Worker, c *serverConn, lc *conn.LoopConn) (_ *serverConn, parked bool) {
+	by := c.ParkedBy(w, lc)
+	lc.Turns = c.Turns
 	if c.shared {
 		// The program may have kept a reference to c, so c must not serve another connection.
 		w.Local = nil
@@ -196,7 +197,7 @@ func (s *Server) park(w *poll.Worker, c *serverConn, lc *loopConn) (_ *serverCon
 		c = s.connOf(w)
 		c.attach(w, lc)
 	}
-	if c.connection.park(w, lc, by) {
+	if c.Conn.Park(w, lc, by) {
 		return c, true
 	}
 	c.attach(w, lc)
@@ -206,16 +207,16 @@ func (s *Server) park(w *poll.Worker, c *serverConn, lc *loopConn) (_ *serverCon
 // mayParkLater reports whether lc may be left to its loop before it was sent what there
 // is for it: if it is sure that there is nothing left to do.
 func (c *serverConn) mayParkLater() bool {
-	return c.mayLeaveUnsent() && !c.shared && c.exchange != nil && c.writeLimit == c.set.write
+	return c.MayLeaveUnsent() && !c.shared && c.exchange != nil && c.writeLimit == c.set.Write
 }
 
 // finish ends the connection lc.
-func (s *Server) finish(w *poll.Worker, c *serverConn, lc *loopConn, ended, hijacked bool) {
+func (s *Server) finish(w *poll.Worker, c *serverConn, lc *conn.LoopConn, ended, hijacked bool) {
 	w.Local = nil
-	defer s.conns.table.drop(&lc.entry) // nothing is left when Shutdown sees it gone
+	defer s.conns.Table.Drop(&lc.Entry) // nothing is left when Shutdown sees it gone
 	defer func() {
 		if !hijacked {
-			c.closeOnLoop(lc)
+			c.CloseOnLoop(lc)
 		}
 		if ended && !c.shared {
 			*c = serverConn{}
@@ -227,17 +228,17 @@ func (s *Server) finish(w *poll.Worker, c *serverConn, lc *loopConn, ended, hija
 
 // resumeHead has a head that came in parts have begun with the first of them.
 func (c *serverConn) resumeHead() {
-	if c.loop.partial {
-		c.began = c.resumePartial()
+	if c.Loop.Partial {
+		c.began = c.ResumePartial()
 	}
 }
 
 // moreOfHead reads more of a head that is not finished, or puts the head aside until more bytes arrive. If more is
-// false and n is nextStep, the caller has to wait for more bytes.
-func (c *serverConn) moreOfHead() (more bool, n next) {
-	if more, n = c.moreInput(); n == nextPark {
+// false and n is Step, the caller has to wait for more bytes.
+func (c *serverConn) moreOfHead() (more bool, n conn.Next) {
+	if more, n = c.MoreInput(); n == conn.Park {
 		c.startClock()
-		c.putAside(c.began)
+		c.PutAside(c.began)
 		c.ctx.Request.Header.Reset()
 	}
 	return more, n
@@ -246,25 +247,25 @@ func (c *serverConn) moreOfHead() (more bool, n next) {
 // mayRunHere reports whether the handler for the request may be called by the worker: on
 // the loop, or, if it does not lead, off it.
 func (c *serverConn) mayRunHere() bool {
-	c.dropPartial()
+	c.DropPartial()
 	switch c.srv.Dispatch {
 	case DispatchInline:
 		return true
 	case DispatchGoroutine:
-		return c.runAway()
+		return c.RunAway()
 	}
-	return c.mayRunAt(placeIndex(&c.ctx.Request.Header.head))
+	return c.MayRunAt(placeIndex(&c.ctx.Request.Header.head))
 }
 
 // handleOnLoop calls the handler, and remembers how long it took.
 func (c *serverConn) handleOnLoop() {
-	if !c.loop.worker.Leads() {
-		start := c.startOffLoop()
+	if !c.Loop.Worker.Leads() {
+		start := c.StartOffLoop()
 		c.srv.Handler(&c.ctx)
-		c.endOffLoop(start)
+		c.EndOffLoop(start)
 		return
 	}
-	start, timed := c.loop.startOnLoop()
+	start, timed := c.Loop.StartOnLoop()
 	c.srv.Handler(&c.ctx)
-	c.loop.endOnLoop(start, timed)
+	c.Loop.EndOnLoop(start, timed)
 }

@@ -2,13 +2,15 @@
 
 package gallop
 
+import "github.com/gallop-http/gallop/internal/conn"
+
 // There are no event loops here: goroutines serve all connections.
 
-func (s *Server) loopHandler() loopHandler { return nil }
+func (s *Server) loopHandler() conn.Handler { return nil }
 
 func (c *serverConn) resumeHead() {}
 
-func (c *serverConn) moreOfHead() (bool, next) { return false, nextStep }
+func (c *serverConn) moreOfHead() (bool, conn.Next) { return false, conn.Step }
 
 func (c *serverConn) mayRunHere() bool { return true }
 

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/message"
 )
@@ -13,7 +15,7 @@ var placeKey = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
 // placeIndex returns which place is that of the method and the target of a request.
 func placeIndex(h *message.Head) uint32 {
-	return uint32(placeOf(&placeKey, h) % predictPlaces)
+	return uint32(placeOf(&placeKey, h) % conn.PredictPlaces)
 }
 
 // placeOf returns a hash of a request's method and of its target up to the query.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/clock"
 
 	"github.com/gallop-http/gallop/internal/ascii"
@@ -14,7 +16,7 @@ import (
 // settings are the fields of a Server with their defaults filled in. A duration or
 // number of 0 means none here.
 type settings struct {
-	connSettings
+	conn.Settings
 
 	head      http1.Limits
 	chunks    http1.ChunkLimits
@@ -40,31 +42,31 @@ func (c *settings) resolve(s *Server) {
 		}
 	}
 	c.chunks = serverChunkLimits
-	c.first = orNone(s.ReadHeaderTimeout, defaultReadHeaderTimeout)
-	c.read = max(s.ReadTimeout, 0)
-	c.idle = orNone(cmp.Or(s.IdleTimeout, s.ReadTimeout), defaultIdleTimeout)
-	c.handshake = orNone(s.TLSHandshakeTimeout, clock.Shorter(defaultHandshakeTimeout, c.read))
-	c.write = max(s.WriteTimeout, 0)
+	c.First = orNone(s.ReadHeaderTimeout, defaultReadHeaderTimeout)
+	c.Read = max(s.ReadTimeout, 0)
+	c.Idle = orNone(cmp.Or(s.IdleTimeout, s.ReadTimeout), defaultIdleTimeout)
+	c.Handshake = orNone(s.TLSHandshakeTimeout, clock.Shorter(defaultHandshakeTimeout, c.Read))
+	c.Write = max(s.WriteTimeout, 0)
 	if s.WriteTimeout == 0 {
-		c.progress = defaultWriteProgress
+		c.Progress = defaultWriteProgress
 	}
 	c.bodyRate = int64(orNone(s.MinBodyRate, defaultMinBodyRate))
 	c.maxBody = int64(orDefault(s.MaxRequestBodySize, DefaultMaxRequestBodySize))
 	c.unusual = s.DisableHeaderNamesNormalizing || s.NoDefaultContentType || s.BaseContext != nil || s.ConnContext != nil
 	c.maxAtOnce = int64(max(s.MaxConcurrentRequests, 0))
 	c.maxArgs = orNone(s.MaxFormArgs, defaultMaxFormArgs)
-	c.readBuf = orDefault(s.ReadBufferSize, defaultReadBuffer)
-	c.writeBuf = orDefault(s.WriteBufferSize, defaultWriteBuffer)
+	c.ReadBuf = orDefault(s.ReadBufferSize, defaultReadBuffer)
+	c.WriteBuf = orDefault(s.WriteBufferSize, defaultWriteBuffer)
 	if !s.NoDefaultServerHeader {
 		if c.server = defaultName; s.Name != "" && ascii.IsFieldValue(s.Name) {
 			c.server = s.Name
 		}
 	}
-	c.poison = s.PoisonReleased || bufpool.Poisons
-	c.maxConns, c.maxPerIP, c.pauseWhenFull = orDefault(s.Concurrency, DefaultConcurrency), s.MaxConnsPerIP, s.SleepWhenConcurrencyLimitsExceeded
-	c.workerIdle = orDefault(s.MaxIdleWorkerDuration, 10*time.Second)
-	c.keepalive, c.keepalivePer = s.TCPKeepalive, s.TCPKeepalivePeriod
-	c.predicts, c.halfOpen = s.Dispatch == DispatchAuto, s.AllowHalfClose
+	c.Poison = s.PoisonReleased || bufpool.Poisons
+	c.MaxConns, c.MaxPerIP, c.PauseWhenFull = orDefault(s.Concurrency, DefaultConcurrency), s.MaxConnsPerIP, s.SleepWhenConcurrencyLimitsExceeded
+	c.WorkerIdle = orDefault(s.MaxIdleWorkerDuration, 10*time.Second)
+	c.Keepalive, c.KeepalivePeriod = s.TCPKeepalive, s.TCPKeepalivePeriod
+	c.Predicts, c.HalfOpen = s.Dispatch == DispatchAuto, s.AllowHalfClose
 	c.plain = !s.DisableKeepalive && s.MaxRequestsPerConn <= 0 && !s.NoDefaultDate && !s.NoDefaultContentType
 }
 

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/conn"
 )
 
 // Shutdown shuts the server down gracefully and waits for in-flight requests without a time limit. See
@@ -36,26 +38,26 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	s.conns.table.closeListeners(ctx, acceptGrace)
-	s.onShutdown.call(&s.conns.log)
-	s.conns.away.end(ctx)
-	s.conns.stop()
-	s.conns.ending.Store(true)
-	s.conns.table.endIdle(ctx)
+	s.conns.Table.CloseListeners(ctx, conn.AcceptGrace)
+	s.onShutdown.call(&s.conns.Log)
+	s.conns.Away.End(ctx)
+	s.conns.Stop()
+	s.conns.Ending.Store(true)
+	s.conns.Table.EndIdle(ctx)
 
-	unhook := context.AfterFunc(ctx, s.conns.table.wake)
+	unhook := context.AfterFunc(ctx, s.conns.Table.Wake)
 	defer unhook()
-	if !s.conns.table.waitEmpty(ctx) {
-		s.conns.table.closeAll(cutPatience)
-		s.conns.workers.drain()
-		return s.conns.table.closeError(ctx.Err())
+	if !s.conns.Table.WaitEmpty(ctx) {
+		s.conns.Table.CloseAll(conn.CutPatience)
+		s.conns.Workers.Drain()
+		return s.conns.Table.CloseError(ctx.Err())
 	}
-	s.conns.workers.drain()
-	if s.conns.table.isServed() { // by a listener that does not notice
-		s.conns.table.closeAll(cutPatience)
-		return s.conns.table.closeError(ctx.Err())
+	s.conns.Workers.Drain()
+	if s.conns.Table.IsServed() { // by a listener that does not notice
+		s.conns.Table.CloseAll(conn.CutPatience)
+		return s.conns.Table.CloseError(ctx.Err())
 	}
-	return s.conns.table.closeError(nil)
+	return s.conns.Table.CloseError(nil)
 }
 
 // Close closes all listeners and connections at once, including connections with requests in flight. The method then
@@ -65,21 +67,21 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()
-	s.conns.ending.Store(true)
-	s.conns.stop()
+	s.conns.Ending.Store(true)
+	s.conns.Stop()
 	s.closeListenersNow()
-	s.conns.table.closeAll(closePatience)
-	s.conns.table.waitUntil(context.Background(), s.conns.table.isCutOff)
-	s.conns.workers.drain()
-	return s.conns.table.closeError(nil)
+	s.conns.Table.CloseAll(conn.ClosePatience)
+	s.conns.Table.WaitUntil(context.Background(), s.conns.Table.IsCutOff)
+	s.conns.Workers.Drain()
+	return s.conns.Table.CloseError(nil)
 }
 
 // closeListenersNow closes the listeners, and the connections that were turned away.
 func (s *Server) closeListenersNow() {
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	ctx, cancel := context.WithTimeout(context.Background(), conn.ClosePatience)
 	defer cancel()
-	s.conns.table.closeListeners(ctx, 0)
-	s.conns.away.end(ctx)
+	s.conns.Table.CloseListeners(ctx, 0)
+	s.conns.Away.End(ctx)
 }
 
 // Run serves the connections that ln accepts until ctx is done, and then shuts the server down gracefully. Run calls
@@ -140,11 +142,11 @@ func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	if k.ended {
 		return
 	}
-	s.conns.stopping.Store(!enabled)
-	s.conns.noIdle.Store(!enabled)
+	s.conns.Stopping.Store(!enabled)
+	s.conns.NoIdle.Store(!enabled)
 	if !enabled {
-		s.conns.table.warnIdle(true)
-		time.AfterFunc(idleGrace, func() { s.conns.table.endWarned(true) })
+		s.conns.Table.WarnIdle(true)
+		time.AfterFunc(conn.IdleGrace, func() { s.conns.Table.EndWarned(true) })
 	}
 }
 
@@ -153,7 +155,7 @@ func (s *Server) endKeepAlives() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ended = true
-	s.conns.stopping.Store(true)
+	s.conns.Stopping.Store(true)
 }
 
 // onShutdown has the functions that Shutdown calls.
@@ -174,14 +176,14 @@ func (s *Server) RegisterOnShutdown(f func()) {
 }
 
 // call calls the functions. If one panics, that is logged.
-func (o *onShutdown) call(log *limitedLog) {
+func (o *onShutdown) call(log *conn.Log) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, f := range o.fs {
 		go func() {
 			defer func() {
 				if v := recover(); v != nil {
-					log.panicked(nil, 0, "panic in a function that RegisterOnShutdown was given", v)
+					log.Panicked(nil, 0, "panic in a function that RegisterOnShutdown was given", v)
 				}
 			}()
 			f()

@@ -72,28 +72,28 @@ type LoopStats struct {
 // Stats returns counters of connections and requests. Any goroutine may call Stats at any time. Stats looks at every
 // connection, so call Stats every few seconds rather than for every request.
 func (s *Server) Stats() ServerStats {
-	table := &s.conns.table
+	table := &s.conns.Table
 	stats := ServerStats{
-		RejectedConcurrency: table.rejectedFull.Load(),
-		RejectedPerIP:       table.rejectedPerIP.Load(),
+		RejectedConcurrency: table.RejectedFull.Load(),
+		RejectedPerIP:       table.RejectedPerIP.Load(),
 	}
 	stats.RefusedConcurrency = s.busy.Load()
 	stats.Refused = stats.RefusedConcurrency
 	stats.Rejected = stats.RejectedConcurrency + stats.RejectedPerIP
-	for i := range s.conns.counts {
-		n := &s.conns.counts[i]
-		stats.Requests += uint64(n.turns.Load())
-		stats.Refused += uint64(n.refused.Load())
-		stats.BytesRead += uint64(n.read.Load())
-		stats.BytesWritten += uint64(n.written.Load())
+	for i := range s.conns.Counts {
+		n := &s.conns.Counts[i]
+		stats.Requests += uint64(n.Turns.Load())
+		stats.Refused += uint64(n.Refused.Load())
+		stats.BytesRead += uint64(n.Read.Load())
+		stats.BytesWritten += uint64(n.Written.Load())
 	}
-	n := table.countStates()
-	stats.Accepted, stats.Connections = n.accepted, n.open
-	stats.Active, stats.Idle, stats.Handshaking = n.active, n.idle, n.shaking
-	loops := s.conns.loopCounts()
+	n := table.CountStates()
+	stats.Accepted, stats.Connections = n.Accepted, n.Open
+	stats.Active, stats.Idle, stats.Handshaking = n.Active, n.Idle, n.Shaking
+	loops := s.conns.LoopCounts()
 	stats.Loop = LoopStats{
-		Inline: loops.onLoop, Pooled: loops.offLoop, Overtaken: loops.overtaken,
-		FastPlaces: loops.fast, UsedPlaces: loops.used,
+		Inline: loops.OnLoop, Pooled: loops.OffLoop, Overtaken: loops.Overtaken,
+		FastPlaces: loops.Fast, UsedPlaces: loops.Used,
 	}
 	return stats
 }
@@ -101,19 +101,19 @@ func (s *Server) Stats() ServerStats {
 // GetCurrentConcurrency returns the number of open connections.
 //
 // Deprecated: use the Connections field of Stats.
-func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.table.open.Load(), 0)) }
+func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.Table.Open.Load(), 0)) }
 
 // GetOpenConnectionsCount returns the number of open connections.
 //
 // Deprecated: use the Connections field of Stats.
-func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.table.open.Load() }
+func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.Table.Open.Load() }
 
 // GetRejectedConnectionsCount returns the number of connections that were rejected because of Concurrency or
 // MaxConnsPerIP.
 //
 // Deprecated: use the Rejected field of Stats.
 func (s *Server) GetRejectedConnectionsCount() uint32 {
-	return uint32(s.conns.table.rejectedFull.Load() + s.conns.table.rejectedPerIP.Load())
+	return uint32(s.conns.Table.RejectedFull.Load() + s.conns.Table.RejectedPerIP.Load())
 }
 
 // Requests and bytes are counted in the serverConn, in its input and in its output, each by the goroutine that may use that part. The counts

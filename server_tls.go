@@ -7,6 +7,8 @@ import (
 	"maps"
 	"net"
 	"slices"
+
+	"github.com/gallop-http/gallop/internal/conn"
 )
 
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
@@ -29,11 +31,11 @@ func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey
 	}
-	f := &certFiles{cert: certFile, key: keyFile}
-	if err := f.load(); err != nil {
+	f := &conn.CertFiles{Cert: certFile, Key: keyFile}
+	if err := f.Load(); err != nil {
 		return err
 	}
-	s.conns.certs.add(f)
+	s.conns.Certs.Add(f)
 	return nil
 }
 
@@ -46,7 +48,7 @@ func (s *Server) AppendCertEmbed(certData, keyData []byte) error {
 	if err != nil {
 		return err
 	}
-	s.conns.certs.add(&certFiles{pair: &pair})
+	s.conns.Certs.Add(&conn.CertFiles{Pair: &pair})
 	return nil
 }
 
@@ -57,7 +59,7 @@ func (s *Server) serveTLS(ln net.Listener) error {
 		ln.Close()
 		return err
 	}
-	return s.Serve(&tlsListener{Listener: ln, config: cfg})
+	return s.Serve(&conn.TLSListener{Listener: ln, Config: cfg})
 }
 
 // tlsConfig is TLSConfig with the server's certificates and protocols.
@@ -66,10 +68,10 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 	if cfg == nil {
 		cfg = &tls.Config{}
 	}
-	if !s.conns.certs.empty() {
-		s.conns.certs.serve(cfg.Certificates, &s.conns.log)
+	if !s.conns.Certs.Empty() {
+		s.conns.Certs.Serve(cfg.Certificates, &s.conns.Log)
 		cfg.Certificates = nil
-		cfg.GetCertificate = s.conns.certs.behind(cfg.GetCertificate)
+		cfg.GetCertificate = s.conns.Certs.Behind(cfg.GetCertificate)
 	}
 	if len(cfg.Certificates) == 0 && cfg.GetCertificate == nil && cfg.GetConfigForClient == nil {
 		return nil, errNoCertOrKey
@@ -105,14 +107,14 @@ func answerPlainHTTP(err error) {
 	switch string(e.RecordHeader[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH":
 		io.WriteString(e.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\nThis is an HTTPS server.\n")
-		closeWrite(e.Conn)
+		conn.CloseWrite(e.Conn)
 	}
 }
 
-// withTLS returns a listener of crypto/tls as a tlsListener, and any other listener as it is. A tlsListener can be served on event loops,
+// withTLS returns a listener of crypto/tls as a TLSListener, and any other listener as it is. A TLSListener can be served on event loops,
 // and it does not offer HTTP/2 unless a handler serves that.
 func (s *Server) withTLS(ln net.Listener) net.Listener {
-	below, config, ok := partsOfTLSListener(ln)
+	below, config, ok := conn.PartsOfTLSListener(ln)
 	if !ok {
 		return ln
 	}
@@ -124,7 +126,7 @@ func (s *Server) withTLS(ln net.Listener) net.Listener {
 		config = config.Clone()
 		s.watchChosen(config)
 	}
-	return &tlsListener{Listener: below, config: config}
+	return &conn.TLSListener{Listener: below, Config: config}
 }
 
 // watchChosen takes HTTP/2 out of the configurations that GetConfigForClient returns, unless a handler serves it.

@@ -4,13 +4,15 @@ import (
 	"context"
 	"net"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/testhook"
 )
 
 func init() {
 	testhook.RaceEnabled = bufpool.Poisons
-	testhook.ServeAccepted = func(server any, c net.Conn) error { return server.(*Server).serveOne(c, &servedListener{}) }
+	testhook.ServeAccepted = func(server any, c net.Conn) error { return server.(*Server).serveOne(c, &conn.Listener{}) }
 	testhook.ConnectBy = func(dialer any, connect func(ctx context.Context, network, addr string) (net.Conn, error)) {
 		dialer.(*TCPDialer).connect = connect
 	}

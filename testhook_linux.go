@@ -4,15 +4,17 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/gallop-http/gallop/internal/conn"
+
 	"github.com/gallop-http/gallop/internal/poll"
 	"github.com/gallop-http/gallop/internal/testhook"
 )
 
 func init() {
 	testhook.Kernel = func(server any, create func() poll.Kernel) poll.Kernel {
-		return server.(*Server).conns.loops.onKernel(create)
+		return server.(*Server).conns.Loops.OnKernel(create)
 	}
-	testhook.SetLoops = func(server any, n int) { server.(*Server).conns.loops.n = n }
+	testhook.SetLoops = func(server any, n int) { server.(*Server).conns.Loops.N = n }
 	testhook.ServeOnLoop = func(server any, ln net.Listener, connect func() net.Addr) error {
 		return server.(*Server).serveOnLoop(ln, connect)
 	}
@@ -22,24 +24,24 @@ func init() {
 // serveOnLoop serves a single connection from a listener. See [testhook.ServeOnLoop].
 func (s *Server) serveOnLoop(ln net.Listener, connect func() net.Addr) error {
 	s.prepare()
-	g, err := s.conns.loops.enter(s.loopHandler(), s.set.workerIdle)
+	g, err := s.conns.Loops.Enter(s.loopHandler(), s.set.WorkerIdle)
 	if err != nil {
 		return err
 	}
 	defer g.Leave()
-	pl, err := g.Listen(ln.(syscall.RawConn), &servedListener{Listener: ln, base: s.baseContext(ln)}, nil)
+	pl, err := g.Listen(ln.(syscall.RawConn), &conn.Listener{Listener: ln, Base: s.baseContext(ln)}, nil)
 	if err != nil {
 		return err
 	}
 	defer pl.End()
-	s.conns.table.awaitEnd(connect())
+	s.conns.Table.AwaitEnd(connect())
 	return nil
 }
 
 // shortRuns returns how many short runs are known of the place that has most of them.
 func (s *Server) shortRuns() (most uint32) {
-	for i := range s.conns.places.places {
-		most = max(most, s.conns.places.places[i].Load()&runsMask)
+	for i := range s.conns.Places.Places {
+		most = max(most, s.conns.Places.Places[i].Load()&conn.RunsMask)
 	}
 	return most
 }

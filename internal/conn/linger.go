@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"net"
@@ -21,22 +21,22 @@ const (
 	lingerStep  = 20 * time.Millisecond // in which Server.Close is noticed
 )
 
-// endIdle ends a connection between two turns. If the client has begun another one all the same, then it sees the end of the
+// EndIdle ends a connection between two turns. If the client has begun another one all the same, then it sees the end of the
 // connection and not a reset.
-func (c *connection) endIdle() {
-	if c.output.flush() == nil && c.hub.stopping.Load() {
-		closeWrite(c.nc)
+func (c *Conn) EndIdle() {
+	if c.Output.Flush() == nil && c.Server.Stopping.Load() {
+		CloseWrite(c.NC)
 	}
 }
 
-// linger closes the connection for writing and reads on until the client has
+// Linger closes the connection for writing and reads on until the client has
 // closed it too (RFC 9112 §9.6): closing it while bytes are unread would reset it
 // and take the last bytes from the client.
-func (c *connection) linger() {
-	if !closeWrite(c.nc) {
+func (c *Conn) Linger() {
+	if !CloseWrite(c.NC) {
 		return
 	}
-	lingerOn(c.nc, time.Now().Add(lingerTime), c.hub.table.isCut)
+	lingerOn(c.NC, time.Now().Add(lingerTime), c.Server.Table.isCut)
 }
 
 // lingerOn reads what the client still sends on a connection that is closed for writing. It
@@ -59,9 +59,9 @@ func lingerOn(nc net.Conn, end time.Time, over func() bool) {
 	}
 }
 
-// closeWrite tells the client that nothing more comes, and reports whether that is
+// CloseWrite tells the client that nothing more comes, and reports whether that is
 // possible without closing the connection.
-func closeWrite(nc net.Conn) bool {
+func CloseWrite(nc net.Conn) bool {
 	w, ok := nc.(interface{ CloseWrite() error })
 	return ok && w.CloseWrite() == nil
 }

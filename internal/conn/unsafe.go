@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"crypto/tls"

@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"crypto/tls"
@@ -14,39 +14,39 @@ import (
 // arrived, and the next read completes the record. A tls.Conn is unusable after a failed write,
 // so writes wait.
 type loopTLS struct {
-	lc   *loopConn
+	lc   *LoopConn
 	conn *tls.Conn
 
 	ready   time.Time // when the handshake was over
-	shaken  bool      // that was so
+	Shaken  bool      // that was so
 	hasty   bool      // the present read may not wait
 	drained bool      // the socket was empty when it was last read from
-	out     *output   // sets the deadline of a write that has to wait; nil while nobody serves, and for who sets it himself
+	out     *Output   // sets the deadline of a write that has to wait; nil while nobody serves, and for who sets it himself
 	taken   net.Conn  // what the connection has become when the program took it
 }
 
 // errNotYet is what a hasty read fails with when nothing is there.
 var errNotYet error = &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
 
-func newLoopTLS(lc *loopConn, config *tls.Config) *loopTLS {
+func newLoopTLS(lc *LoopConn, config *tls.Config) *loopTLS {
 	t := &loopTLS{lc: lc}
 	t.conn = tls.Server(t, config)
 	return t
 }
 
 // attach prepares for being served by c, after an event.
-func (t *loopTLS) attach(c *connection) {
+func (t *loopTLS) attach(c *Conn) {
 	t.drained = false
-	c.nc, c.tls = t.conn, t.conn
-	if t.shaken {
-		t.out, c.ready = &c.output, t.ready
+	c.NC, c.TLS = t.conn, t.conn
+	if t.Shaken {
+		t.out, c.Ready = &c.Output, t.ready
 	}
 }
 
-// shaken is called when the handshake of a connection is over, and the wire is going to serve the connection on its loop.
-func (c *connection) shaken() {
-	t := c.loop.conn.tls
-	t.shaken, t.ready, c.ready, t.out = true, c.now, c.now, &c.output
+// Shaken is called when the handshake of a connection is over, and the wire is going to serve the connection on its loop.
+func (c *Conn) Shaken() {
+	t := c.Loop.Conn.TLS
+	t.Shaken, t.ready, c.Ready, t.out = true, c.Now, c.Now, &c.Output
 }
 
 // tryRead reads what there is, and returns syscall.EAGAIN if that is nothing.

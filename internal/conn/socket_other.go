@@ -1,6 +1,6 @@
 //go:build !unix || aix
 
-package gallop
+package conn
 
 import (
 	"io"
@@ -13,7 +13,7 @@ type rawWait struct{}
 
 func (w *rawWait) init(net.Conn)            {}
 func (w *rawWait) ok() bool                 { return false }
-func (w *rawWait) read(*input) (int, error) { return 0, nil }
+func (w *rawWait) read(*Input) (int, error) { return 0, nil }
 
 // trySendFile has no sendfile with an offset on this system.
 func trySendFile(io.ReaderFrom, *os.File, int64, int64) (sent int64, err error, ok bool) {

@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"crypto/tls"
@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// tlsListener is tls.NewListener that keeps the deadline of the listener below.
-type tlsListener struct {
+// TLSListener is tls.NewListener that keeps the deadline of the listener below.
+type TLSListener struct {
 	net.Listener
-	config *tls.Config
+	Config *tls.Config
 }
 
-func (l *tlsListener) Accept() (net.Conn, error) {
+func (l *TLSListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return tls.Server(c, l.config), nil
+	return tls.Server(c, l.Config), nil
 }
 
 // SetDeadline bounds Accept, if the listener below can do that.
-func (l *tlsListener) SetDeadline(t time.Time) error {
+func (l *TLSListener) SetDeadline(t time.Time) error {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
 	if !ok {
 		return errors.ErrUnsupported
@@ -35,11 +35,11 @@ func (l *tlsListener) SetDeadline(t time.Time) error {
 // stdTLSListener is the type of what tls.NewListener and tls.Listen return.
 var stdTLSListener = sync.OnceValue(func() reflect.Type { return reflect.TypeOf(tls.NewListener(nil, nil)) })
 
-// partsOfTLSListener returns what a listener of crypto/tls consists of. It reports false for any other listener, and for all of
+// PartsOfTLSListener returns what a listener of crypto/tls consists of. It reports false for any other listener, and for all of
 // them if a release of Go has another layout: then crypto/tls accepts the connections itself.
-func partsOfTLSListener(ln net.Listener) (below net.Listener, config *tls.Config, ok bool) {
+func PartsOfTLSListener(ln net.Listener) (below net.Listener, config *tls.Config, ok bool) {
 	typ := reflect.TypeOf(ln)
-	if typ != stdTLSListener() || !isTLSListenerLayout(typ) || reflect.ValueOf(ln).IsNil() {
+	if typ != stdTLSListener() || !IsTLSListenerLayout(typ) || reflect.ValueOf(ln).IsNil() {
 		return nil, nil, false
 	}
 	parts := reflect.ValueOf(ln).Elem()
@@ -48,8 +48,8 @@ func partsOfTLSListener(ln net.Listener) (below net.Listener, config *tls.Config
 	return below, config, below != nil && config != nil
 }
 
-// isTLSListenerLayout reports whether typ is a pointer to a struct that consists of a listener and its configuration.
-func isTLSListenerLayout(typ reflect.Type) bool {
+// IsTLSListenerLayout reports whether typ is a pointer to a struct that consists of a listener and its configuration.
+func IsTLSListenerLayout(typ reflect.Type) bool {
 	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct || typ.Elem().NumField() != 2 {
 		return false
 	}

@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"io"
@@ -12,20 +12,20 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
-// output gathers what is to be written, so that small pieces leave together.
-type output struct {
-	c        *connection
+// Output gathers what is to be written, so that small pieces leave together.
+type Output struct {
+	C        *Conn
 	counted  int64 // bytes that were written, and that the server's counts do not have yet; may be negative, see Unsent
-	buf      []byte
-	flushes  int                       // how often something was written
-	deadline time.Time                 // as set on the connection
-	now      time.Time                 // for the next write, if the clock was looked at just before it
+	Buf      []byte
+	Flushes  int                       // how often something was written
+	Deadline time.Time                 // as set on the connection
+	Now      time.Time                 // for the next write, if the clock was looked at just before it
 	still    int                       // steps of progressSteps in which the client took nothing
-	limit    time.Time                 // for all that is written in one turn, or zero
-	byHand   atomic.Pointer[time.Time] // the deadline that the program has set, instead
-	cut      atomic.Bool               // nothing more may be written, by any goroutine
-	more     bool                      // more follows what is written now
-	err      error
+	Limit    time.Time                 // for all that is written in one turn, or zero
+	ByHand   atomic.Pointer[time.Time] // the deadline that the program has set, instead
+	Cut      atomic.Bool               // nothing more may be written, by any goroutine
+	More     bool                      // more follows what is written now
+	Err      error
 	vec      net.Buffers // for writev, kept so that it is not garbage
 	vecs     [2][]byte
 }
@@ -43,84 +43,84 @@ const progressSteps = 30
 // time without progress, and each piece a progress. It is the size of a record.
 const tlsPiece = 16 << 10
 
-// room returns the buffer with space for at least n more bytes.
-func (o *output) room(n int) []byte {
-	if cap(o.buf)-len(o.buf) >= n {
-		return o.buf
+// Room returns the buffer with space for at least n more bytes.
+func (o *Output) Room(n int) []byte {
+	if cap(o.Buf)-len(o.Buf) >= n {
+		return o.Buf
 	}
 	return o.grown(n)
 }
 
-func (o *output) grown(n int) []byte {
-	if o.buf == nil {
-		o.buf = bufpool.Get(max(n, o.c.set.writeBuf))
+func (o *Output) grown(n int) []byte {
+	if o.Buf == nil {
+		o.Buf = bufpool.Get(max(n, o.C.Set.WriteBuf))
 	} else {
-		o.buf = bufpool.Grow(o.buf, n)
+		o.Buf = bufpool.Grow(o.Buf, n)
 	}
-	return o.buf
+	return o.Buf
 }
 
-func (o *output) appendString(s string) { o.buf = append(o.room(len(s)), s...) }
+func (o *Output) AppendString(s string) { o.Buf = append(o.Room(len(s)), s...) }
 
-// write sends p, which is not kept: behind what is gathered if it is small, and else
+// Write sends p, which is not kept: behind what is gathered if it is small, and else
 // together with it.
-func (o *output) write(p []byte) error {
+func (o *Output) Write(p []byte) error {
 	if len(p) <= smallWrite {
-		o.buf = append(o.room(len(p)), p...)
-		if len(o.buf) < max(o.c.set.writeBuf, smallWrite) {
-			return o.err
+		o.Buf = append(o.Room(len(p)), p...)
+		if len(o.Buf) < max(o.C.Set.WriteBuf, smallWrite) {
+			return o.Err
 		}
-		return o.flush()
+		return o.Flush()
 	}
 	return o.flushWith(p)
 }
 
-// flush writes what was gathered.
-func (o *output) flush() error {
-	if len(o.buf) == 0 || o.err != nil {
-		return o.err
+// Flush writes what was gathered.
+func (o *Output) Flush() error {
+	if len(o.Buf) == 0 || o.Err != nil {
+		return o.Err
 	}
 	return o.flushWith(nil)
 }
 
 // flushWith writes what was gathered and then p.
-func (o *output) flushWith(p []byte) error {
-	if o.err != nil {
-		return o.err
+func (o *Output) flushWith(p []byte) error {
+	if o.Err != nil {
+		return o.Err
 	}
-	o.flushes++
-	if o.c.loop.conn != nil {
-		o.err = o.writeOnLoop(p)
-	} else if tc, ok := o.c.nc.(*net.TCPConn); ok && len(p) > 0 && len(o.buf) > 0 {
-		o.err = o.writev(tc, p)
+	o.Flushes++
+	if o.C.Loop.Conn != nil {
+		o.Err = o.writeOnLoop(p)
+	} else if tc, ok := o.C.NC.(*net.TCPConn); ok && len(p) > 0 && len(o.Buf) > 0 {
+		o.Err = o.writev(tc, p)
 	} else {
-		o.err = o.writeAll(o.buf)
-		if o.err == nil && len(p) > 0 {
-			o.err = o.writeAll(p)
+		o.Err = o.writeAll(o.Buf)
+		if o.Err == nil && len(p) > 0 {
+			o.Err = o.writeAll(p)
 		}
 	}
-	o.buf = o.buf[:0]
-	if cap(o.buf) > 64<<10 {
-		bufpool.Release(&o.buf)
+	o.Buf = o.Buf[:0]
+	if cap(o.Buf) > 64<<10 {
+		bufpool.Release(&o.Buf)
 	}
-	if o.err != nil {
-		o.c.wire.Lost()
+	if o.Err != nil {
+		o.C.wire.Lost()
 	}
-	return o.err
+	return o.Err
 }
 
 // writeAll writes p. Time runs out when nothing was written for a while, not when
 // it takes long.
-func (o *output) writeAll(p []byte) error {
+func (o *Output) writeAll(p []byte) error {
 	for o.still = 0; ; {
 		if !o.armsLate() {
 			o.arm()
 		}
 		piece := p
-		if o.c.tls != nil {
+		if o.C.TLS != nil {
 			piece = p[:min(len(p), tlsPiece)]
 		}
-		n, err := o.c.nc.Write(piece)
+		n, err := o.C.NC.Write(piece)
 		o.count(int64(n))
 		if p = p[n:]; len(p) == 0 {
 			return nil
@@ -134,8 +134,8 @@ func (o *output) writeAll(p []byte) error {
 	}
 }
 
-func (o *output) writev(tc *net.TCPConn, p []byte) error {
-	o.vecs = [2][]byte{o.buf, p}
+func (o *Output) writev(tc *net.TCPConn, p []byte) error {
+	o.vecs = [2][]byte{o.Buf, p}
 	o.vec = o.vecs[:]
 	for o.still = 0; ; {
 		o.arm()
@@ -153,11 +153,11 @@ func (o *output) writev(tc *net.TCPConn, p []byte) error {
 
 // stalled returns the error of a write that wrote n bytes and not all, or nil if it is
 // worth going on: the client takes something, or has not failed to for long enough.
-func (o *output) stalled(n int, err error) error {
+func (o *Output) stalled(n int, err error) error {
 	switch {
 	case err == nil:
 		return io.ErrShortWrite
-	case !clock.IsTimeout(err) || !o.limit.IsZero() || o.c.tls != nil || o.byHand.Load() != nil || o.cut.Load():
+	case !clock.IsTimeout(err) || !o.Limit.IsZero() || o.C.TLS != nil || o.ByHand.Load() != nil || o.Cut.Load():
 		return err
 	case n > 0:
 		o.still = 0
@@ -169,10 +169,10 @@ func (o *output) stalled(n int, err error) error {
 	return err
 }
 
-// sendFile sends n bytes of file, starting at offset at, and leaves the position of the file alone. to is the connection,
+// SendFile sends n bytes of file, starting at offset at, and leaves the position of the file alone. to is the connection,
 // which sends the bytes with sendfile if it can.
-func (o *output) sendFile(to io.ReaderFrom, file *os.File, at, n int64) (sent int64, err error) {
-	if err := o.flush(); err != nil {
+func (o *Output) SendFile(to io.ReaderFrom, file *os.File, at, n int64) (sent int64, err error) {
+	if err := o.Flush(); err != nil {
 		return 0, err
 	}
 	for o.still = 0; ; {
@@ -186,8 +186,8 @@ func (o *output) sendFile(to io.ReaderFrom, file *os.File, at, n int64) (sent in
 			return sent, io.ErrUnexpectedEOF
 		}
 		if err = o.stalled(int(min(k, 1)), err); err != nil {
-			o.err = err
-			o.c.wire.Lost()
+			o.Err = err
+			o.C.wire.Lost()
 			return sent, err
 		}
 	}
@@ -202,30 +202,30 @@ func sendFileTo(to io.ReaderFrom, file *os.File, at, n int64) (int64, error) {
 }
 
 // armsLate reports whether a write calls arm itself, if it has to wait.
-func (o *output) armsLate() bool { return o.c.loop.conn != nil && o.c.tls != nil && !o.hasDeadline() }
+func (o *Output) armsLate() bool { return o.C.Loop.Conn != nil && o.C.TLS != nil && !o.hasDeadline() }
 
 // hasDeadline reports whether the time to write is not what the server makes it.
-func (o *output) hasDeadline() bool { return o.byHand.Load() != nil || o.cut.Load() }
+func (o *Output) hasDeadline() bool { return o.ByHand.Load() != nil || o.Cut.Load() }
 
-// limitTo gives what is written from now on the time d, or no limit if d is 0.
-func (o *output) limitTo(d time.Duration) {
-	o.limit = time.Time{}
+// LimitTo gives what is written from now on the time d, or no limit if d is 0.
+func (o *Output) LimitTo(d time.Duration) {
+	o.Limit = time.Time{}
 	if d > 0 {
-		o.limit = time.Now().Add(d)
+		o.Limit = time.Now().Add(d)
 	}
 }
 
 // arm sets the deadline for the next write.
-func (o *output) arm() {
+func (o *Output) arm() {
 	if !o.hasDeadline() {
 		o.armByServer()
 	}
 	for o.hasDeadline() { // which may have been said while another one was being set
 		at := time.Unix(1, 0)
-		if by := o.byHand.Load(); by != nil && !o.cut.Load() {
+		if by := o.ByHand.Load(); by != nil && !o.Cut.Load() {
 			at = *by
 		}
-		if o.deadline.Equal(at) {
+		if o.Deadline.Equal(at) {
 			return
 		}
 		o.armExactly(at)
@@ -233,26 +233,26 @@ func (o *output) arm() {
 }
 
 // armByServer is arm for the time that the server gives a write.
-func (o *output) armByServer() {
-	now := o.now
-	o.now = time.Time{}
-	if !o.limit.IsZero() {
-		o.armExactly(o.limit)
+func (o *Output) armByServer() {
+	now := o.Now
+	o.Now = time.Time{}
+	if !o.Limit.IsZero() {
+		o.armExactly(o.Limit)
 		return
 	}
-	step, late := o.c.set.progress, clock.Slack(o.c.set.progress)
+	step, late := o.C.Set.Progress, clock.Slack(o.C.Set.Progress)
 	if step == 0 {
 		o.armExactly(time.Time{})
 		return
 	}
-	if o.c.tls == nil {
+	if o.C.TLS == nil {
 		step /= progressSteps
 		late = step
 	}
 	if now.IsZero() {
 		now = time.Now()
 	}
-	switch left := o.deadline.Sub(now); {
+	switch left := o.Deadline.Sub(now); {
 	case left <= 0: // it is the first, or a step has passed
 		o.armExactly(now.Add(step))
 	case left < step || left > step+late:
@@ -260,18 +260,18 @@ func (o *output) armByServer() {
 	}
 }
 
-func (o *output) armExactly(at time.Time) {
-	if !o.deadline.Equal(at) {
-		o.deadline = at
-		o.c.nc.SetWriteDeadline(at)
+func (o *Output) armExactly(at time.Time) {
+	if !o.Deadline.Equal(at) {
+		o.Deadline = at
+		o.C.NC.SetWriteDeadline(at)
 	}
 }
 
 // park gives the buffer back while there is nothing to write.
-func (o *output) park() {
-	if len(o.buf) == 0 && o.buf != nil {
-		bufpool.Release(&o.buf)
+func (o *Output) park() {
+	if len(o.Buf) == 0 && o.Buf != nil {
+		bufpool.Release(&o.Buf)
 	}
 }
 
-func (o *output) release() { bufpool.Release(&o.buf) }
+func (o *Output) Release() { bufpool.Release(&o.Buf) }

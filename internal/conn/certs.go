@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"crypto/tls"
@@ -10,33 +10,33 @@ import (
 // certStore holds the certificates of AppendCert.
 type certStore struct {
 	mu    sync.RWMutex
-	files []*certFiles
+	files []*CertFiles
 	rest  []tls.Certificate // of TLSConfig
-	log   *limitedLog
+	log   *Log
 }
 
-func (s *certStore) add(f *certFiles) {
+func (s *certStore) Add(f *CertFiles) {
 	s.mu.Lock()
 	s.files = append(s.files, f)
 	s.mu.Unlock()
 }
 
-func (s *certStore) empty() bool {
+func (s *certStore) Empty() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.files) == 0
 }
 
-// serve makes rest, of TLSConfig, certificates to be chosen after all others.
-func (s *certStore) serve(rest []tls.Certificate, log *limitedLog) {
+// Serve makes rest, of TLSConfig, certificates to be chosen after all others.
+func (s *certStore) Serve(rest []tls.Certificate, log *Log) {
 	s.mu.Lock()
 	s.rest, s.log = rest, log
 	s.mu.Unlock()
 }
 
-// behind is choose where ask, which is TLSConfig's, has none. As crypto/tls has it with certificates
+// Behind is choose where ask, which is TLSConfig's, has none. As crypto/tls has it with certificates
 // and GetCertificate, clients that name no server are not asked about.
-func (s *certStore) behind(ask func(*tls.ClientHelloInfo) (*tls.Certificate, error)) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (s *certStore) Behind(ask func(*tls.ClientHelloInfo) (*tls.Certificate, error)) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if ask == nil {
 		return s.choose
 	}
@@ -72,12 +72,12 @@ func (s *certStore) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	return first, nil
 }
 
-// certFiles is a certificate and the files it comes from, if it does.
-type certFiles struct {
-	cert, key string
+// CertFiles is a certificate and the files it comes from, if it does.
+type CertFiles struct {
+	Cert, Key string
 
 	mu      sync.Mutex
-	pair    *tls.Certificate
+	Pair    *tls.Certificate
 	checked time.Time
 	stamp   [2]fileStamp
 }
@@ -92,37 +92,37 @@ type fileStamp struct {
 const certCheck = time.Second
 
 // current returns the certificate, read anew if its files have changed.
-func (f *certFiles) current(log *limitedLog) *tls.Certificate {
+func (f *CertFiles) current(log *Log) *tls.Certificate {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.cert == "" || time.Since(f.checked) < certCheck {
-		return f.pair
+	if f.Cert == "" || time.Since(f.checked) < certCheck {
+		return f.Pair
 	}
 	f.checked = time.Now()
 	if stamp, err := f.stat(); err != nil || stamp == f.stamp {
-		return f.pair
+		return f.Pair
 	}
-	if err := f.load(); err != nil {
-		log.printf("the TLS certificate in %s has changed and cannot be read, the old one stays: %v", f.cert, err)
+	if err := f.Load(); err != nil {
+		log.printf("the TLS certificate in %s has changed and cannot be read, the old one stays: %v", f.Cert, err)
 	}
-	return f.pair
+	return f.Pair
 }
 
-func (f *certFiles) load() error {
+func (f *CertFiles) Load() error {
 	stamp, err := f.stat()
 	if err != nil {
 		return err
 	}
-	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
 		return err
 	}
-	f.pair, f.stamp, f.checked = &pair, stamp, time.Now()
+	f.Pair, f.stamp, f.checked = &pair, stamp, time.Now()
 	return nil
 }
 
-func (f *certFiles) stat() (stamp [2]fileStamp, err error) {
-	for i, name := range [...]string{f.cert, f.key} {
+func (f *CertFiles) stat() (stamp [2]fileStamp, err error) {
+	for i, name := range [...]string{f.Cert, f.Key} {
 		info, err := os.Stat(name)
 		if err != nil {
 			return stamp, err

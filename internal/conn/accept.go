@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 // short enough that nobody notices that they have, long enough to cost nothing.
 const maxAcceptPause = 250 * time.Millisecond
 
-// acceptLoop hands the connections of a listener to workers until it fails or has come to its end.
-func (s *connServer) acceptLoop(of *servedListener) error {
+// AcceptLoop hands the connections of a listener to workers until it fails or has come to its end.
+func (s *Server) AcceptLoop(of *Listener) error {
 	ln := of.Listener
 	var pause time.Duration
 	for {
 		c, err := ln.Accept()
 		if err != nil {
-			if s.table.isClosing() || isClosedListener(err) {
+			if s.Table.isClosing() || isClosedListener(err) {
 				return nil
 			}
 			if !isTemporary(err) {
@@ -25,18 +25,18 @@ func (s *connServer) acceptLoop(of *servedListener) error {
 			}
 			// Out of descriptors or memory: wait until others have gone.
 			pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
-			s.log.accepting(ln, pause, err)
+			s.Log.accepting(ln, pause, err)
 			s.sleep(pause)
 			continue
 		}
 		pause = 0
 		s.tune(c)
-		if err := s.admit(); err != nil {
-			s.turnAway(c, err, true)
-			s.sleep(s.set.pauseWhenFull)
+		if err := s.Admit(); err != nil {
+			s.TurnAway(c, err, true)
+			s.sleep(s.set.PauseWhenFull)
 			continue
 		}
-		s.workers.run(acceptedConn{c, of})
+		s.Workers.run(Accepted{c, of})
 	}
 }
 
@@ -47,7 +47,7 @@ func isTemporary(err error) bool {
 }
 
 // sleep waits for d or until no more is to be accepted.
-func (s *connServer) sleep(d time.Duration) {
+func (s *Server) sleep(d time.Duration) {
 	if d <= 0 {
 		return
 	}
@@ -55,30 +55,30 @@ func (s *connServer) sleep(d time.Duration) {
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-s.table.closingC:
+	case <-s.Table.closingC:
 	}
 }
 
 // tune sets the options of an accepted connection.
-func (s *connServer) tune(c net.Conn) {
-	if !s.set.keepalive {
+func (s *Server) tune(c net.Conn) {
+	if !s.set.Keepalive {
 		return
 	}
 	if tc, ok := c.(interface {
 		SetKeepAlive(bool) error
 		SetKeepAlivePeriod(time.Duration) error
 	}); ok {
-		if tc.SetKeepAlive(true) == nil && s.set.keepalivePer > 0 {
-			tc.SetKeepAlivePeriod(s.set.keepalivePer)
+		if tc.SetKeepAlive(true) == nil && s.set.KeepalivePeriod > 0 {
+			tc.SetKeepAlivePeriod(s.set.KeepalivePeriod)
 		}
 	}
 }
 
-// admit counts a connection in, unless there are too many.
-func (s *connServer) admit() error {
-	if int(s.table.open.Add(1)) > s.set.maxConns {
-		s.table.leave()
-		return errTooMany
+// Admit counts a connection in, unless there are too many.
+func (s *Server) Admit() error {
+	if int(s.Table.Open.Add(1)) > s.set.MaxConns {
+		s.Table.Leave()
+		return ErrTooMany
 	}
 	return nil
 }

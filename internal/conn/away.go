@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"context"
@@ -18,21 +18,21 @@ const (
 	turnedAwayPatience = 100 * time.Millisecond
 )
 
-// turnAway sends last words to a client whose connection is not going to be served, and closes the connection. It waits for
+// TurnAway sends last words to a client whose connection is not going to be served, and closes the connection. It waits for
 // the client, on another goroutine if aside is set.
-func (s *connServer) turnAway(c net.Conn, reason error, aside bool) {
-	if reason == errTooManyOfClient {
-		s.table.rejectedPerIP.Add(1)
+func (s *Server) TurnAway(c net.Conn, reason error, aside bool) {
+	if reason == ErrTooManyOfClient {
+		s.Table.RejectedPerIP.Add(1)
 	} else {
-		s.table.rejectedFull.Add(1)
+		s.Table.RejectedFull.Add(1)
 	}
-	status, lastWords := s.hooks.reject(reason)
-	s.log.rejection(c.RemoteAddr(), status, reason)
+	status, lastWords := s.hooks.Reject(reason)
+	s.Log.rejection(c.RemoteAddr(), status, reason)
 	if tc, ok := c.(secured); ok { // last words would have to wait for the handshake
 		closeWithoutHandshake(tc)
 		return
 	}
-	leaving := s.away.enter(c)
+	leaving := s.Away.enter(c)
 	switch {
 	case leaving == nil:
 		sendLast(c, lastWords)
@@ -50,78 +50,78 @@ func sendLast(c net.Conn, lastWords []byte) bool {
 	if _, err := c.Write(lastWords); err != nil {
 		return false
 	}
-	closeWrite(c)
+	CloseWrite(c)
 	return true
 }
 
 // seeOff sends lastWords, waits until the client has closed its side as well, and closes the connection.
-func (s *connServer) seeOff(leaving *turnedAway, lastWords []byte) {
-	defer s.away.leave(leaving)
+func (s *Server) seeOff(leaving *leaving, lastWords []byte) {
+	defer s.Away.leave(leaving)
 	c := leaving.conn
 	defer c.Close()
 	end := time.Now().Add(turnedAwayTime)
-	if err := c.SetReadDeadline(time.Now().Add(turnedAwayPatience)); err == nil && !s.away.isEnded() {
+	if err := c.SetReadDeadline(time.Now().Add(turnedAwayPatience)); err == nil && !s.Away.isEnded() {
 		c.Read(make([]byte, 1)) // some clients do not expect anything before they have sent something
 	}
-	if sendLast(c, lastWords) && s.away.told(leaving) {
-		lingerOn(c, end, s.table.isClosing)
+	if sendLast(c, lastWords) && s.Away.told(leaving) {
+		lingerOn(c, end, s.Table.isClosing)
 	}
 }
 
-// turnedAwayConns are the connections that were turned away and that their clients have not
+// leaving are the connections that were turned away and that their clients have not
 // closed yet. The zero value holds none.
-type turnedAwayConns struct {
+type turnedAway struct {
 	mu    sync.Mutex
-	all   map[*turnedAway]struct{}
+	all   map[*leaving]struct{}
 	ended bool
 	wait  sync.WaitGroup
 }
 
-type turnedAway struct {
+type leaving struct {
 	conn net.Conn
-	told bool // guarded by the lock of turnedAwayConns
+	told bool // guarded by the lock of turnedAway
 }
 
 // enter adds a connection. It returns nil if there are too many, or after end.
-func (t *turnedAwayConns) enter(c net.Conn) *turnedAway {
+func (t *turnedAway) enter(c net.Conn) *leaving {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended || len(t.all) >= turnedAwayMost {
 		return nil
 	}
 	if t.all == nil {
-		t.all = map[*turnedAway]struct{}{}
+		t.all = map[*leaving]struct{}{}
 	}
-	leaving := &turnedAway{conn: c}
+	leaving := &leaving{conn: c}
 	t.all[leaving] = struct{}{}
 	t.wait.Add(1)
 	return leaving
 }
 
-func (t *turnedAwayConns) leave(leaving *turnedAway) {
+func (t *turnedAway) leave(leaving *leaving) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, leaving)
 	t.wait.Done()
 }
 
-func (t *turnedAwayConns) isEnded() bool {
+func (t *turnedAway) isEnded() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ended
 }
 
 // told notes that a client has got its last words. It reports false after end.
-func (t *turnedAwayConns) told(leaving *turnedAway) bool {
+func (t *turnedAway) told(leaving *leaving) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	leaving.told = true
 	return !t.ended
 }
 
-// end sends last words to clients that have not got them, and closes all connections. It waits
+// End sends last words to clients that have not got them, and closes all connections. It waits
 // until that is done or ctx ends.
-func (t *turnedAwayConns) end(ctx context.Context) {
+func (t *turnedAway) End(ctx context.Context) {
 	for _, c := range t.begin() {
 		go c.Close() // which may block
 	}
@@ -137,7 +137,7 @@ func (t *turnedAwayConns) end(ctx context.Context) {
 }
 
 // begin begins the end. It returns the connections that only wait for their clients.
-func (t *turnedAwayConns) begin() (told []net.Conn) {
+func (t *turnedAway) begin() (told []net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true

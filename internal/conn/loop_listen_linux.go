@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"errors"
@@ -9,20 +9,20 @@ import (
 	"github.com/gallop-http/gallop/internal/poll"
 )
 
-// serveOnLoops serves the connections that a listener accepts on the loops, if that is possible.
-func (s *connServer) serveOnLoops(of *servedListener, by poll.Handler) (served bool, err error) {
+// ServeOnLoops serves the connections that a listener accepts on the loops, if that is possible.
+func (s *Server) ServeOnLoops(of *Listener, by poll.Handler) (served bool, err error) {
 	ln := of.Listener
 	below := ln
-	if tl, ok := ln.(*tlsListener); ok {
+	if tl, ok := ln.(*TLSListener); ok {
 		below = tl.Listener
 	}
-	raw := s.loops.rawListener(below)
+	raw := s.Loops.rawListener(below)
 	if raw == nil {
 		return false, nil
 	}
-	g, err := s.loops.enter(by, s.workers.idle)
+	g, err := s.Loops.Enter(by, s.Workers.idle)
 	if err != nil {
-		s.log.printf("no event loops, goroutines serve instead: %v", err)
+		s.Log.printf("no event loops, goroutines serve instead: %v", err)
 		return false, nil
 	}
 	defer g.Leave()
@@ -36,7 +36,7 @@ func (s *connServer) serveOnLoops(of *servedListener, by poll.Handler) (served b
 	})
 	switch {
 	case err == nil:
-	case s.table.isClosing(), isClosedListener(err):
+	case s.Table.isClosing(), isClosedListener(err):
 		return true, nil
 	default:
 		return true, failedListener(ln, err)
@@ -44,7 +44,7 @@ func (s *connServer) serveOnLoops(of *servedListener, by poll.Handler) (served b
 	defer pl.End()
 	watch := s.watchListener(below, pl)
 	select {
-	case <-s.table.closingC:
+	case <-s.Table.closingC:
 		watch.end()
 		done := make(chan struct{})
 		g.Hand(func(w *poll.Worker) {
@@ -68,7 +68,7 @@ func failedListener(ln net.Listener, err error) error {
 }
 
 // rawListener returns the socket of ln, nil if there is none or something around it.
-func (lg *loopGroup) rawListener(ln net.Listener) (raw syscall.RawConn) {
+func (lg *LoopGroup) rawListener(ln net.Listener) (raw syscall.RawConn) {
 	if lg.kernel != nil {
 		raw, _ = ln.(syscall.Conn).SyscallConn()
 		return raw
@@ -84,7 +84,7 @@ func (lg *loopGroup) rawListener(ln net.Listener) (raw syscall.RawConn) {
 
 // tuneListener sets options that connections inherit when they are made, and returns what sets them for those that
 // are waiting in ln's queue already.
-func (s *connServer) tuneListener(ln net.Listener, raw syscall.RawConn) func(fd int) {
+func (s *Server) tuneListener(ln net.Listener, raw syscall.RawConn) func(fd int) {
 	if _, ok := ln.(*net.TCPListener); !ok {
 		return nil
 	}
@@ -92,10 +92,10 @@ func (s *connServer) tuneListener(ln net.Listener, raw syscall.RawConn) func(fd 
 	return s.tuneSocket
 }
 
-func (s *connServer) tuneSocket(fd int) {
+func (s *Server) tuneSocket(fd int) {
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
 	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-	if period := s.set.keepalivePer; s.set.keepalive && period > 0 {
+	if period := s.set.KeepalivePeriod; s.set.Keepalive && period > 0 {
 		seconds := int(min((period-1)/time.Second+1, maxKeepIdle))
 		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
 		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
@@ -125,9 +125,9 @@ const (
 	closedListenerCheck = 50 * time.Millisecond
 )
 
-func (s *connServer) watchListener(ln net.Listener, pl *poll.Listener) *closedListenerWatch {
-	w := &closedListenerWatch{ln, pl, s.table.closingC, make(chan struct{}), make(chan struct{})}
-	if s.loops.kernel != nil {
+func (s *Server) watchListener(ln net.Listener, pl *poll.Listener) *closedListenerWatch {
+	w := &closedListenerWatch{ln, pl, s.Table.closingC, make(chan struct{}), make(chan struct{})}
+	if s.Loops.kernel != nil {
 		go w.check()
 	} else {
 		go w.accept()

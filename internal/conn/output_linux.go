@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"os"
@@ -6,25 +6,25 @@ import (
 )
 
 // writeOnLoop writes what was gathered and then p, at once as far as that goes.
-func (o *output) writeOnLoop(p []byte) error {
-	if !o.limit.IsZero() && !o.hasDeadline() && !time.Now().Before(o.limit) {
+func (o *Output) writeOnLoop(p []byte) error {
+	if !o.Limit.IsZero() && !o.hasDeadline() && !time.Now().Before(o.Limit) {
 		return os.ErrDeadlineExceeded // which a write that does not wait would not notice
 	}
-	if o.c.tls != nil {
-		if err := o.writeAll(o.buf); err != nil || len(p) == 0 {
+	if o.C.TLS != nil {
+		if err := o.writeAll(o.Buf); err != nil || len(p) == 0 {
 			return err
 		}
 		return o.writeAll(p)
 	}
-	lc, head := o.c.loop.conn, o.buf
+	lc, head := o.C.Loop.Conn, o.Buf
 	var n int
 	var err error
-	if o.byHand.Load() != nil || o.cut.Load() {
+	if o.ByHand.Load() != nil || o.Cut.Load() {
 		// A write that does not wait knows no deadline.
 	} else if len(p) == 0 {
 		n, err = lc.TryWrite(head)
 	} else {
-		n, err = lc.TryWriteBoth(head, p, o.more)
+		n, err = lc.TryWriteBoth(head, p, o.More)
 	}
 	o.count(int64(n))
 	if err != nil {

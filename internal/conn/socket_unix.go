@@ -1,6 +1,6 @@
 //go:build unix && !aix
 
-package gallop
+package conn
 
 import (
 	"io"
@@ -16,7 +16,7 @@ import (
 type rawWait struct {
 	conn syscall.RawConn
 	try  func(fd uintptr) bool // made once: a closure per wait would be garbage
-	in   *input
+	in   *Input
 	n    int
 	err  error
 }
@@ -32,7 +32,7 @@ func (w *rawWait) init(nc net.Conn) {
 
 func (w *rawWait) ok() bool { return w.conn != nil }
 
-func (w *rawWait) read(in *input) (int, error) {
+func (w *rawWait) read(in *Input) (int, error) {
 	if w.try == nil {
 		w.in, w.try = in, w.tryRead
 	}
@@ -46,7 +46,7 @@ func (w *rawWait) read(in *input) (int, error) {
 func (w *rawWait) tryRead(fd uintptr) bool {
 	in := w.in
 	if in.buf == nil {
-		in.buf = bufpool.Get(in.c.set.readBuf)
+		in.buf = bufpool.Get(in.C.Set.ReadBuf)
 	}
 	if w.n, w.err = poll.Read(int(fd), in.buf[:cap(in.buf)]); w.err == syscall.EAGAIN {
 		in.park()

@@ -1,4 +1,4 @@
-package gallop
+package conn
 
 import (
 	"net"
@@ -9,7 +9,7 @@ import (
 // workerPool runs a function for each connection on goroutines that are used
 // again, latest first, so that their stacks, once grown, stay grown.
 type workerPool struct {
-	serve func(acceptedConn)
+	serve func(Accepted)
 	idle  time.Duration
 
 	mu     sync.Mutex
@@ -18,18 +18,18 @@ type workerPool struct {
 	closed bool
 }
 
-// acceptedConn is a connection that a listener has accepted.
-type acceptedConn struct {
+// Accepted is a connection that a listener has accepted.
+type Accepted struct {
 	net.Conn
-	of *servedListener
+	From *Listener
 }
 
 type worker struct {
-	next  chan acceptedConn
+	next  chan Accepted
 	since time.Time
 }
 
-func (p *workerPool) run(c acceptedConn) {
+func (p *workerPool) run(c Accepted) {
 	p.mu.Lock()
 	var w *worker
 	if n := len(p.parked); n > 0 {
@@ -39,7 +39,7 @@ func (p *workerPool) run(c acceptedConn) {
 	}
 	p.mu.Unlock()
 	if w == nil {
-		w = &worker{next: make(chan acceptedConn, 1)}
+		w = &worker{next: make(chan Accepted, 1)}
 		go p.work(w)
 	}
 	w.next <- c
@@ -79,8 +79,8 @@ func (p *workerPool) reap() {
 	}
 }
 
-// drain ends all parked workers, and the others when they have served.
-func (p *workerPool) drain() {
+// Drain ends all parked workers, and the others when they have served.
+func (p *workerPool) Drain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

@@ -1,0 +1,164 @@
+package conn
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/clock"
+)
+
+// Conn is a connection while a goroutine serves it: a socket with buffers, deadlines, its place in the table and, if
+// it belongs to a loop, its seat there. It knows no protocol. The type that serves a protocol embeds it, calls start or
+// attach, and then reads and writes through input and output.
+//
+// All fields belong to the goroutine that serves, except the state and the links in entry.
+type Conn struct {
+	Server *Server
+	Set    *Settings
+	wire   Wire
+	NC     net.Conn
+	TLS    secured // nc, if that is one
+	Entry  *Entry
+	own    Entry // entry, if a goroutine serves the connection to its end
+	Loop   Seat  // empty unless the connection belongs to a loop
+
+	Input  Input
+	Output Output
+
+	ID      uint64
+	Turns   uint64    // how often the wire has got something to serve
+	counted int64     // of the turns, those that the server's counts do not have yet
+	since   time.Time // when the connection began, see begun
+	Ready   time.Time // when its first bytes could arrive
+	Now     time.Time // when the last bytes arrived
+	clock   clock.Watch
+
+	Queued bool  // the first byte of this turn was there before the output of the last turn was sent
+	lent   bool  // the program has passed the connection, which is from no listener
+	abrupt bool  // if the connection ends now, it ends with a reset, see BeginAbrupt
+	Err    error // why the connection ended; nil if that is routine
+}
+
+// Wire is the protocol on a connection, as the connection calls it. None of the calls is made for a common turn.
+type Wire interface {
+	Idle() // the connection has nothing to read: gives back what is not needed meanwhile
+	Lost() // a write failed: the client gets no more
+}
+
+// Next says what happens to a connection after a step.
+type Next uint8
+
+const (
+	Step  Next = iota // take the next step
+	Park              // give the connection back to its loop until more bytes arrive
+	Later             // give the connection back to its loop, which sends the output first
+	Move              // go on with the connection on another goroutine
+	Taken             // the connection belongs to the program
+	Ended             // close the connection; connection.err says why
+)
+
+// EndedBy returns Ended if err is not nil.
+func (c *Conn) EndedBy(err error) Next {
+	if err == nil {
+		return Step
+	}
+	c.Err = err
+	return Ended
+}
+
+// Start prepares c to serve nc, which belongs to no loop, with a wire.
+func (c *Conn) Start(s *Server, w Wire, nc net.Conn, of *Listener) {
+	c.Prepare(s, w)
+	c.NC, c.ID, c.lent = nc, s.ids.Add(1), of == nil
+	c.ReadClock()
+	c.since = c.Now
+	c.Input.raw.init(nc)
+	c.Entry, c.own.NC, c.own.context = &c.own, nc, s.newContext(of)
+}
+
+// Prepare makes c a seat for connections of s.
+func (c *Conn) Prepare(s *Server, w Wire) {
+	c.Server, c.Set, c.wire = s, s.set, w
+	c.Input.C, c.Output.C = c, c
+}
+
+// Guard calls f, which is known as what. It logs it if that panics, and reports false.
+func (c *Conn) Guard(what string, f func()) (ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.Panicked("panic in "+what, v)
+		}
+	}()
+	f()
+	return true
+}
+
+// Panicked logs a panic with v.
+func (c *Conn) Panicked(text string, v any) {
+	c.Server.Log.Panicked(c.NC.RemoteAddr(), c.ID, text, v)
+}
+
+func (c *Conn) Report(state State) {
+	if c.Server.hooks.State != nil {
+		c.Server.hooks.State(c.NC, state)
+	}
+}
+
+// ReadClock sets now, and returns it.
+func (c *Conn) ReadClock() time.Time {
+	c.Now = c.clock.Now()
+	return c.Now
+}
+
+// ResetDeadlines puts the server's own settings in force again.
+func (c *Conn) ResetDeadlines() {
+	if c.Input.ByHand.Load() != nil || c.Output.ByHand.Load() != nil {
+		c.clearDeadlines()
+	}
+}
+
+func (c *Conn) clearDeadlines() {
+	if c.Input.ByHand.Load() != nil {
+		c.Input.ByHand.Store(nil)
+		c.Input.Deadline = time.Time{}
+		c.NC.SetReadDeadline(time.Time{})
+	}
+	if c.Output.ByHand.Load() != nil {
+		c.Output.ByHand.Store(nil)
+		c.Output.Deadline = time.Time{}
+		c.NC.SetWriteDeadline(time.Time{})
+	}
+}
+
+// connContext is what the contexts that a connection's program sees descend from.
+type connContext struct {
+	base context.Context
+	own  context.Context // nil before it is needed
+}
+
+// newContext returns the context of a new connection, nil if it has none. of is nil if the connection is from no listener.
+func (s *Server) newContext(of *Listener) *connContext {
+	switch {
+	case of != nil && of.Base != nil:
+		return &connContext{base: of.Base}
+	case s.hooks.Context != nil:
+		return &connContext{base: context.Background()}
+	}
+	return nil
+}
+
+// Context returns the context of the connection, nil if it has none.
+func (c *Conn) Context() context.Context {
+	cc := c.Entry.context
+	if cc == nil {
+		return nil
+	}
+	if cc.own == nil {
+		cc.own = cc.base
+		if f := c.Server.hooks.Context; f != nil {
+			cc.own = f(cc.base, c.NC)
+		}
+	}
+	return cc.own
+}

@@ -1,0 +1,232 @@
+package conn
+
+import (
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/clock"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/poll"
+)
+
+// LoopConn is a connection of a loop between two stays with a connection that serves it: all there is of one that is idle.
+type LoopConn struct {
+	poll.Conn
+	Entry Entry
+	TLS   *loopTLS // nil without TLS
+	ID    uint64
+	Turns uint64
+	since time.Time
+
+	partial *partialInput // nil if there is none
+}
+
+func (lc *LoopConn) kick() { lc.Kick() }
+
+// Visible returns the connection as the program sees it.
+func (lc *LoopConn) Visible() net.Conn {
+	if lc.TLS != nil {
+		return lc.TLS.conn
+	}
+	return lc
+}
+
+// Begun returns when the connection began, and when its first bytes could arrive.
+func (c *Conn) Begun() (began, ready time.Time) {
+	lc := c.Loop.Conn
+	switch {
+	case lc == nil:
+		return c.since, c.Ready
+	case lc.TLS != nil:
+		return lc.since, c.Ready
+	}
+	return lc.since, lc.since
+}
+
+// Seat is where a connection sits while it serves a connection of a loop.
+type Seat struct {
+	Conn    *LoopConn
+	Worker  *poll.Worker
+	Drained bool      // nothing is to be read until the loop says so
+	Resumed bool      // the connection comes from the loop just now
+	Partial bool      // and has brought a partialInput
+	looked  bool      // the clock was looked at when it came
+	Ended   time.Time // when the program returned off the loop, if that is known
+	started bool      // the first bytes of a turn were read before it began to serve
+	Pending bool      // a turn waits for the program to be called
+	Moved   bool      // and did so until a worker off the loops had time
+	place   *atomic.Uint32
+	what    uint32 // place's index
+}
+
+func (l *Seat) Leads() bool { return l.Conn != nil && l.Worker.Leads() }
+
+// keptBuffer is how large a buffer may be that a worker keeps.
+const keptBuffer = 16 << 10
+
+// ParkedBy returns when lc expires if it is left to its loop now.
+func (c *Conn) ParkedBy(w *poll.Worker, lc *LoopConn) poll.Moment {
+	limit := c.Set.Idle
+	from := w.Now()
+	if c.Turns == 0 {
+		_, ready := c.Begun()
+		limit, from = clock.Shorter(limit, c.Set.First), ready
+	}
+	if c.Loop.Partial {
+		limit, from = c.Set.First, lc.partial.began
+		if c.Set.Read > 0 {
+			limit = clock.Shorter(limit, c.Set.Read)
+		}
+		if c.Turns == 0 {
+			_, from = c.Begun()
+		}
+	}
+	if limit > 0 {
+		return poll.MomentOf(from).Add(limit)
+	}
+	return 0
+}
+
+// awaitBreak waits until the client is known to take nothing any more, and reports false if reading was to end before that.
+func (c *Conn) awaitBreak() bool {
+	var err error
+	if lc := c.Loop.Conn; lc != nil {
+		err = lc.AwaitBreak()
+	} else {
+		err = poll.AwaitBreak(socketBelow(c.NC))
+	}
+	return !clock.IsTimeout(err)
+}
+
+// LeaveLoop returns the connection as one that is no loop's any more.
+func (c *Conn) LeaveLoop() (net.Conn, error) {
+	if lc := c.Loop.Conn; lc != nil {
+		nc, err := lc.Take()
+		if lc.TLS != nil && err == nil {
+			lc.TLS.taken = nc
+			nc = lc.TLS.conn
+		}
+		return nc, err
+	}
+	return c.NC, nil
+}
+
+// lingerOnLoop is setLinger for a connection of a loop.
+func (c *Conn) lingerOnLoop(seconds int) {
+	if c.Server.Loops.kernel != nil {
+		return // a test's, whose descriptors are not the system's
+	}
+	linger := syscall.Linger{Linger: int32(seconds)}
+	if seconds >= 0 {
+		linger.Onoff = 1
+	}
+	if raw, err := c.Loop.Conn.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) {
+			_ = syscall.SetsockoptLinger(int(fd), syscall.SOL_SOCKET, syscall.SO_LINGER, &linger)
+		})
+	}
+}
+
+// Attach takes lc, which w serves. c serves no connection, and its Seat is empty.
+func (c *Conn) Attach(w *poll.Worker, lc *LoopConn) {
+	c.NC, c.Entry = lc, &lc.Entry
+	c.ID, c.Turns = lc.ID, lc.Turns
+	c.Now = w.Now()
+	if !c.Input.Deadline.IsZero() {
+		c.Input.Deadline = time.Time{}
+	}
+	if !c.Output.Deadline.IsZero() {
+		c.Output.Deadline = time.Time{}
+	}
+	seat := &c.Loop
+	seat.Conn, seat.Worker, seat.Resumed, seat.looked = lc, w, true, true
+	if c.TLS != nil {
+		c.TLS = nil
+	}
+	if lc.TLS != nil {
+		lc.TLS.attach(c)
+	}
+	if part := lc.partial; part != nil {
+		c.Input.buf = append(bufpool.Grow(c.Input.buf[:0], len(part.bytes)+1), part.bytes...)
+		c.Input.R, c.Input.HeadAt = 0, 0
+		c.Loop.Partial = true
+		if w.HasAhead(&lc.Conn) {
+			_ = c.takeAhead() // an error comes again, or is the end
+		}
+	}
+}
+
+// Expire has the connection end whose time is over.
+func (c *Conn) Expire() {
+	if lc := c.Loop.Conn; lc.partial != nil {
+		lc.partial.stashed = maxStashes // has it wait, and fail
+	} else {
+		lc.Entry.State.CompareAndSwap(PhaseIdle, phaseEnding)
+	}
+}
+
+// TakeUnsent takes back what the loop could not send.
+func (c *Conn) TakeUnsent(rest []byte) {
+	c.Loop.Resumed = false
+	c.Output.AppendString(string(rest))
+	c.Output.counted -= int64(len(rest)) // ParkLater has counted them
+}
+
+// Park leaves lc to its loop. It reports false if lc has something to read already, and has to be attached again.
+func (c *Conn) Park(w *poll.Worker, lc *LoopConn, by poll.Moment) bool {
+	c.emptyInput()
+	if lc.TLS != nil {
+		lc.TLS.out = nil
+	}
+	if !w.Leads() {
+		c.Publish()
+	}
+	parked := lc.Park(by)
+	if parked {
+		c.NC, c.TLS, c.Entry = nil, nil, nil
+	}
+	c.Loop = Seat{}
+	return parked
+}
+
+// emptyInput forgets the input, and keeps its buffer unless that is large.
+func (c *Conn) emptyInput() {
+	if c.Input.R, c.Input.HeadAt, c.Input.buf = 0, 0, c.Input.buf[:0]; cap(c.Input.buf) > keptBuffer {
+		bufpool.Release(&c.Input.buf)
+	}
+}
+
+// MayLeaveUnsent reports whether the connection may be left to its loop before the output was sent, as far as the connection
+// itself is concerned.
+func (c *Conn) MayLeaveUnsent() bool {
+	o, seat := &c.Output, &c.Loop
+	return len(o.Buf) > 0 && len(o.Buf) <= poll.MaxLater && o.Err == nil && o.ByHand.Load() == nil && !o.Cut.Load() &&
+		seat.Drained && !seat.Resumed && seat.Conn.TLS == nil && seat.Worker.MayLater() && !seat.Conn.Ended() &&
+		c.Server.hooks.State == nil && !c.Server.Ending.Load()
+}
+
+// ParkLater leaves lc to its loop, which sends it what there is for it first.
+func (c *Conn) ParkLater(w *poll.Worker, lc *LoopConn) {
+	lc.Turns = c.Turns
+	c.emptyInput()
+	var by poll.Moment
+	if limit := c.Set.Idle; limit > 0 {
+		by = w.Moment().Add(limit)
+	}
+	c.Output.counted += int64(len(c.Output.Buf))
+	w.Later(&lc.Conn, c.Output.Buf, by)
+	c.Output.Buf = c.Output.Buf[:0]
+	c.NC, c.Entry, c.Loop = nil, nil, Seat{}
+}
+
+// CloseOnLoop closes lc, which c has served.
+func (c *Conn) CloseOnLoop(lc *LoopConn) {
+	if lc.TLS != nil && !c.abrupt {
+		lc.TLS.close()
+	}
+	lc.Finish()
+	c.Guard("ConnState", func() { c.Report(StateClosed) })
+}

@@ -1,0 +1,49 @@
+//go:build !linux
+
+package conn
+
+import (
+	"net"
+	"time"
+)
+
+// There are no event loops here: goroutines serve all connections, and nothing of this is
+// ever reached but ServeOnLoops and LoopCounts.
+
+type LoopGroup struct{}
+
+type Handler any
+
+type LoopConn struct{}
+
+type Seat struct {
+	Conn                      *LoopConn
+	Drained, started, Pending bool
+	Ended                     time.Time
+}
+
+func (l *Seat) Leads() bool { return false }
+
+func (s *Server) ServeOnLoops(*Listener, Handler) (served bool, err error) {
+	return false, nil
+}
+
+type loopCounts struct {
+	OnLoop, OffLoop, Overtaken uint64
+	Fast, Used                 int
+}
+
+func (s *Server) LoopCounts() loopCounts { return loopCounts{} }
+
+func (c *Conn) Begun() (began, ready time.Time) { return c.since, c.Ready }
+
+func (c *Conn) waitOnLoop() Next { return Park }
+
+// awaitBreak reports false, as the system does not tell.
+func (c *Conn) awaitBreak() bool { return false }
+
+func (o *Output) writeOnLoop(p []byte) error { return nil }
+
+func (c *Conn) LeaveLoop() (net.Conn, error) { return c.NC, nil }
+
+func (c *Conn) lingerOnLoop(seconds int) {}

@@ -1,0 +1,172 @@
+package conn
+
+import (
+	"bytes"
+	"syscall"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/poll"
+)
+
+// partialInput is what has arrived of something that the wire can only serve when it is complete.
+type partialInput struct {
+	bytes   []byte
+	began   time.Time
+	stashed uint8 // how often it was put aside
+}
+
+// startWith begins a turn with what the loop has read, as waitOnLoop would.
+func (c *Conn) startWith(p []byte, more bool) {
+	c.Loop.Drained, c.Loop.looked, c.Loop.Resumed, c.Loop.started = !more, false, false, true
+	in := &c.Input
+	in.counted += int64(len(p))
+	if len(p) <= cap(in.buf) {
+		in.buf = append(in.buf[:0], p...)
+	} else {
+		in.buf = append(bufpool.Grow(in.buf[:0], max(len(p), c.Set.ReadBuf)), p...)
+	}
+	if !c.Entry.begin() {
+		c.outrun()
+	}
+}
+
+// takeAhead takes what the loop has read from the connection, as tryRead would.
+func (c *Conn) takeAhead() Next {
+	p, more, err := c.Loop.Worker.TakeAhead()
+	c.Loop.Drained, c.Loop.looked = !more, false
+	if err == nil {
+		in := &c.Input
+		in.makeRoom()
+		in.buf = append(bufpool.Grow(in.buf, len(p)+1), p...)
+		in.counted += int64(len(p))
+	} else if err == syscall.EAGAIN {
+		return Park
+	}
+	return c.EndedBy(err)
+}
+
+// waitOnLoop reads the first bytes of a turn. If none have arrived, it returns Park.
+func (c *Conn) waitOnLoop() Next {
+	if err := c.Output.Flush(); err != nil {
+		return c.EndedBy(err)
+	}
+	state := &c.Entry.State
+	if !c.Loop.Resumed {
+		c.Report(StateIdle)
+		if !state.CompareAndSwap(phaseActive, PhaseIdle) {
+			return c.EndedBy(ErrIdle)
+		}
+	}
+	n := Step
+	if c.Loop.Worker.HasAhead(&c.Loop.Conn.Conn) {
+		n = c.takeAhead()
+	} else {
+		n = c.tryRead()
+	}
+	var err error
+	switch phase := state.Load(); {
+	case n == Step:
+	case n == Ended:
+		err = c.Err
+	case phase == phaseEnding:
+		err = ErrIdle
+	case phase == PhaseIdle && c.mayNotIdle():
+		err = c.Input.lastChance()
+	default:
+		return n
+	}
+	c.Loop.Resumed = false
+	return c.beganTurn(err)
+}
+
+// tryRead appends the bytes that have arrived to the input. If none have arrived, it returns Park.
+func (c *Conn) tryRead() Next {
+	lc := c.Loop.Conn
+	if c.Loop.Drained && !lc.Ended() {
+		return Park
+	}
+	in := &c.Input
+	if in.Empty() {
+		in.R, in.HeadAt, in.buf = 0, 0, in.buf[:0]
+	}
+	in.makeRoom()
+	free := in.buf[len(in.buf):cap(in.buf)]
+	var n int
+	var err error
+	if lc.TLS != nil {
+		n, err = lc.TLS.tryRead(free)
+	} else {
+		n, err = lc.TryRead(free)
+		c.Loop.Drained = n < len(free)
+	}
+	if err == syscall.EAGAIN {
+		c.Loop.Drained = true
+		return Park
+	}
+	if err != nil {
+		return c.EndedBy(err)
+	}
+	if !c.Loop.looked {
+		c.Now = c.Loop.Worker.Now()
+	}
+	c.Loop.looked = false
+	in.Count(n)
+	in.buf = in.buf[:len(in.buf)+n]
+	return Step
+}
+
+// maxStashes is how often a partialInput is put aside, to be looked at from its beginning when more has come. One in more
+// pieces is waited for.
+const maxStashes = 8
+
+// StartAhead begins a turn with what the loop has read from the connection, if it has.
+func (c *Conn) StartAhead(w *poll.Worker, pc *poll.Conn) {
+	if c.Loop.Conn.partial == nil {
+		if p, more, ok := w.TakeBytes(pc); ok {
+			c.startWith(p, more)
+		}
+	}
+}
+
+// ResumePartial goes on with a partialInput, and returns when that began to arrive.
+func (c *Conn) ResumePartial() (began time.Time) {
+	c.Loop.Partial, c.Loop.Resumed, c.Queued = false, false, false
+	return c.Loop.Conn.partial.began
+}
+
+// MoreInput reads more of what the wire needs completely. If there is no more, and n is Park, then the wire calls
+// PutAside. If there is no more, and n is Step, it waits.
+func (c *Conn) MoreInput() (more bool, n Next) {
+	lc := c.Loop.Conn
+	if lc.partial != nil && lc.partial.stashed >= maxStashes {
+		return false, Step
+	}
+	if err := c.Output.Flush(); err != nil {
+		return false, c.EndedBy(err)
+	}
+	switch c.tryRead() {
+	case Step:
+		return true, Step
+	case Ended: // the read that waits returns the same error
+		return false, Step
+	}
+	return false, Park
+}
+
+// PutAside keeps what has arrived since began until there is more.
+func (c *Conn) PutAside(began time.Time) {
+	lc, stashed := c.Loop.Conn, uint8(1)
+	if lc.partial != nil {
+		stashed += lc.partial.stashed
+	}
+	lc.partial = &partialInput{bytes.Clone(c.Input.Unread()), began, stashed}
+	c.Loop.Partial = true
+}
+
+// DropPartial is called when the wire has all that it waited for.
+func (c *Conn) DropPartial() {
+	if lc := c.Loop.Conn; lc.partial != nil {
+		lc.partial = nil
+	}
+}

@@ -1,0 +1,174 @@
+package conn
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+)
+
+// Table knows the listeners and connections of a server and counts them.
+type Table struct {
+	Open atomic.Int32 // connections accepted and not yet ended, in the ring or on their way to it
+
+	RejectedFull, RejectedPerIP atomic.Uint64 // connections, by the reason
+
+	Mu        sync.Mutex
+	listeners map[*Listener]struct{}
+	added     uint64  // how many listeners there ever were
+	closeErrs []error // of listeners
+	conns     Entry   // head of a ring of all connections, and of entries without one that are bookmarks
+	accepted  uint64  // how many connections were ever added
+	closing   bool
+	closingC  chan struct{}       // closed when closing becomes true
+	cut       bool                // CloseAll was called
+	cutting   map[*Entry]struct{} // connections in the ring whose Close has not returned, since CloseAll
+	ended     sync.Cond           // a connection or listener was dropped
+
+	maxPerIP int
+	perIP    map[netip.Addr]*clientConns // guarded by mu; only with MaxPerIP
+}
+
+// Entry is a connection in a table.
+type Entry struct {
+	NC     net.Conn
+	State  atomic.Int32 // a phase
+	served atomic.Bool  // it has had a turn
+	client *clientConns // who it is counted for, if it is; guarded by the table's lock, like the links
+
+	context *connContext // nil if the server has no contexts for connections
+
+	next, prev *Entry
+}
+
+// clientConns are the connections of a client.
+type clientConns struct {
+	from netip.Addr
+	n    int
+}
+
+func (t *Table) init(maxPerIP int) {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	t.closingC = make(chan struct{})
+	t.listeners = map[*Listener]struct{}{}
+	t.conns.next, t.conns.prev = &t.conns, &t.conns
+	t.ended.L = &t.Mu
+	if t.maxPerIP = maxPerIP; maxPerIP > 0 {
+		t.perIP = map[netip.Addr]*clientConns{}
+	}
+}
+
+// Add puts c, which has been counted in open, into the ring. It fails if c's client
+// has too many connections, or if all connections were closed meanwhile.
+func (t *Table) Add(c *Entry) error {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	if t.cut {
+		return net.ErrClosed
+	}
+	if t.maxPerIP > 0 {
+		if err := t.count(c); err != nil {
+			return err
+		}
+	}
+	t.accepted++
+	c.prev, c.next = t.conns.prev, &t.conns
+	c.prev.next, c.next.prev = c, c
+	return nil
+}
+
+// count counts c for its client, unless that has too many connections. t is locked.
+func (t *Table) count(c *Entry) error {
+	from := clientNetwork(c.NC.RemoteAddr())
+	if !from.IsValid() {
+		return nil
+	}
+	client := t.perIP[from]
+	if client == nil {
+		client = &clientConns{from: from}
+		t.perIP[from] = client
+	}
+	if client.n >= t.maxPerIP {
+		return ErrTooManyOfClient
+	}
+	client.n++
+	c.client = client
+	return nil
+}
+
+// Leave takes a connection that is not in the ring out of the count.
+func (t *Table) Leave() {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	t.left()
+}
+
+// left counts a connection out and tells those who wait for that.
+func (t *Table) left() {
+	t.Open.Add(-1)
+	t.ended.Broadcast()
+}
+
+// Drop takes c out of the ring and out of the count, unless it was before.
+func (t *Table) Drop(c *Entry) {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	if c.next == nil {
+		return
+	}
+	defer t.left()
+	c.prev.next, c.next.prev = c.next, c.prev
+	c.next, c.prev = nil, nil
+	delete(t.cutting, c)
+	if c.client != nil {
+		if c.client.n--; c.client.n == 0 {
+			delete(t.perIP, c.client.from)
+		}
+		c.client = nil
+	}
+}
+
+// each calls f for every connection, with the table locked.
+func (t *Table) each(f func(*Entry)) {
+	for c := t.conns.next; c != nil && c != &t.conns; { // nil before init
+		next := c.next
+		if c.NC != nil {
+			f(c)
+		}
+		c = next
+	}
+}
+
+// clientNetwork is what connections are counted by: an IPv4 address, or the /64
+// of an IPv6 address. It is not valid for other kinds of address.
+func clientNetwork(a net.Addr) netip.Addr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
+	if ip.Is6() {
+		if p, err := ip.Prefix(64); err == nil {
+			return p.Addr()
+		}
+	}
+	return ip
+}
+
+// phase is what Shutdown has to know of a connection.
+type phase = int32
+
+const (
+	phaseActive  phase = iota
+	PhaseIdle          // waits for the first byte of a turn
+	phaseLast          // the same, but for a moment longer, see Table.WarnIdle
+	phaseShaking       // in a TLS handshake
+	phaseEnding        // has to end: no time is left to wait for bytes, or little for the handshake
+	PhaseClosing       // its Close was called
+)
+
+// begin makes a connection active that has waited for bytes. It reports false if its time to wait is over.
+func (c *Entry) begin() bool {
+	return c.State.CompareAndSwap(PhaseIdle, phaseActive) || c.State.CompareAndSwap(phaseLast, phaseActive)
+}

@@ -1,0 +1,166 @@
+package conn
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/clock"
+)
+
+// ErrIdle ends a connection that has brought nothing more. It is routine.
+var ErrIdle = errors.New("the connection stayed idle")
+
+// WaitIdle waits for the first byte of a turn, if none is there.
+func (c *Conn) WaitIdle() Next {
+	if c.Loop.Pending { // it was read before the connection was moved here
+		return Step
+	}
+	if c.Loop.started {
+		c.Loop.started, c.Queued = false, false
+		c.Report(StateActive)
+		return Step
+	}
+	if c.Queued = !c.Input.Empty(); c.Queued {
+		return Step
+	}
+	if c.Loop.Conn != nil {
+		return c.waitOnLoop()
+	}
+	if err := c.Output.Flush(); err != nil {
+		return c.EndedBy(err)
+	}
+	timeout := c.Set.Idle
+	if c.Turns == 0 {
+		timeout = clock.Shorter(timeout, c.Set.First)
+	} else {
+		c.Report(StateIdle)
+	}
+	c.Publish()
+	// In this order Shutdown either finds the connection idle, and its deadline is the
+	// last one to be set, or has begun before, and is seen here.
+	c.Input.arm(timeout)
+	if !c.Entry.State.CompareAndSwap(phaseActive, PhaseIdle) {
+		return c.EndedBy(ErrIdle)
+	}
+	var err error
+	if c.mayNotIdle() {
+		err = c.Input.lastChance()
+	} else {
+		err = c.Input.wait()
+	}
+	return c.beganTurn(err)
+}
+
+// beganTurn is the end of WaitIdle: err is the result of waiting for the first byte.
+func (c *Conn) beganTurn(err error) Next {
+	begun := c.Entry.begin()
+	if err != nil {
+		if err == io.EOF || clock.IsTimeout(err) {
+			err = ErrIdle
+		}
+		return c.EndedBy(err)
+	}
+	if !begun {
+		c.outrun()
+	}
+	c.Report(StateActive)
+	return Step
+}
+
+// outrun makes a connection active whose time to wait was over when bytes arrived.
+func (c *Conn) outrun() {
+	c.Server.Table.isClosing() // waits for EndWarned, which is waking the connection
+	c.Entry.State.Store(phaseActive)
+	if c.Loop.Conn == nil {
+		c.Input.Deadline = time.Time{}
+		c.NC.SetReadDeadline(time.Time{})
+	}
+}
+
+// CountTurn counts a turn of the wire.
+func (c *Conn) CountTurn() {
+	if c.Turns++; c.Turns == 1 {
+		c.Entry.served.Store(true)
+	}
+	c.counted++
+}
+
+// mayNotIdle reports whether the connection ends instead of becoming idle.
+func (c *Conn) mayNotIdle() bool {
+	return c.Server.Ending.Load() || c.Turns > 0 && c.Server.NoIdle.Load()
+}
+
+// FirstBegan is when the time for what the wire waits for began, if that began to arrive at began. In the first turn,
+// it includes the wait for the first byte: a client that delays both may not have it twice.
+func (c *Conn) FirstBegan(began time.Time) time.Time {
+	if c.Turns == 0 {
+		_, ready := c.Begun()
+		return ready
+	}
+	return began
+}
+
+// Date is when what is written now was made. With more bytes at hand, for which one look at the clock has to do, it is
+// the time of the last bytes read.
+func (c *Conn) Date() time.Time {
+	if ended := c.Loop.Ended; !ended.IsZero() {
+		c.Loop.Ended = time.Time{}
+		return ended
+	}
+	if c.Input.Empty() && !c.Loop.Leads() {
+		now := c.Now.Add(time.Since(c.Now)) // half as dear as time.Now
+		if c.Loop.Conn == nil {             // those of a loop look at the clock when they have to wait
+			c.Output.Now = now
+		}
+		return now
+	}
+	return c.Now
+}
+
+// FlushAside writes what there is to write while the client may do the same, and is not
+// going to read before.
+func (c *Conn) FlushAside() <-chan error {
+	flushed := make(chan error, 1)
+	if len(c.Output.Buf) == 0 || c.Output.Err != nil {
+		flushed <- c.Output.Err
+		return flushed
+	}
+	go func() { flushed <- c.Output.Flush() }()
+	return flushed
+}
+
+// BeginAbrupt makes the connection end with a reset and without a TLS close_notify, even if the process is killed, until
+// EndAbrupt is called. The client cannot take such an end for the end of what it was sent. Closing the whole server may
+// still end the connection in order.
+func (c *Conn) BeginAbrupt() {
+	c.abrupt = true
+	c.setLinger(0)
+}
+
+// EndAbrupt makes the connection end in order again.
+func (c *Conn) EndAbrupt() {
+	if c.abrupt {
+		c.setLinger(-1)
+		c.abrupt = false
+	}
+}
+
+// Closing returns what is to be closed to end the connection: the connection below TLS if it ends abruptly, so that no
+// close_notify is sent.
+func (c *Conn) Closing() net.Conn {
+	if tc, ok := c.NC.(interface{ NetConn() net.Conn }); ok && c.abrupt {
+		return tc.NetConn()
+	}
+	return c.NC
+}
+
+// setLinger does what SetLinger of a net.TCPConn does, if the connection is one.
+func (c *Conn) setLinger(seconds int) {
+	if c.Loop.Conn != nil {
+		c.lingerOnLoop(seconds)
+	} else if tc, ok := c.Closing().(interface{ SetLinger(int) error }); ok {
+		_ = tc.SetLinger(seconds)
+	}
+}
