@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,6 +102,101 @@ var ioPackages = []string{"net", "os", "time", "log", "syscall", "io/fs", "io/io
 
 // registering are packages of the standard library that register handlers with http.DefaultServeMux when they are imported.
 var registering = []string{"net/http/pprof", "expvar"}
+
+// httpFree are packages that know no HTTP. No identifier in them speaks of it, and they import nothing of it.
+var httpFree = []string{"internal/conn", "internal/pool"}
+
+// httpWords are the words that no identifier of such a package contains, and httpPackages are the packages that it does not
+// import.
+var (
+	httpWords    = regexp.MustCompile(`(?i)http|request|response|header|hijack`)
+	httpPackages = []string{"internal/message", "internal/http1", "internal/field", "internal/target", "internal/hpack"}
+)
+
+// TestHTTPFree checks that the connections of servers and clients can be read without HTTP.
+func TestHTTPFree(t *testing.T) {
+	for _, dir := range httpFree {
+		names, err := fs.Glob(os.DirFS("."), dir+"/*.go")
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d files, %v", dir, len(names), err)
+		}
+		for _, name := range names {
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, complaint := range findHTTP(t, name, src) {
+				t.Error(complaint)
+			}
+		}
+	}
+}
+
+// findHTTP returns the places of a file that speak of HTTP.
+func findHTTP(t *testing.T, name string, src []byte) (complaints []string) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		if ours, ok := strings.CutPrefix(imported, module+"/"); ok && slices.Contains(httpPackages, ours) || strings.HasPrefix(imported, "net/http") {
+			complaints = append(complaints, fmt.Sprintf("%s imports %s", name, imported))
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && httpWords.MatchString(id.Name) {
+			complaints = append(complaints, fmt.Sprintf("%s: %s speaks of HTTP", fset.Position(id.Pos()), id.Name))
+		}
+		return true
+	})
+	return complaints
+}
+
+// TestFindHTTP plants each kind of mistake.
+func TestFindHTTP(t *testing.T) {
+	for _, src := range []string{
+		`import "net/http"`, `import "` + module + `/internal/field"`, `var lastRequest int`, `type t struct{ hijacked bool }`, `func f(HTTP int) {}`,
+	} {
+		if len(findHTTP(t, "a.go", []byte("package p\n\n"+src))) == 0 {
+			t.Errorf("%s is not found", src)
+		}
+	}
+	if found := findHTTP(t, "a.go", []byte("package p\n\n// A request.\nvar head int")); found != nil {
+		t.Errorf("found %v", found)
+	}
+}
+
+// wireFiles are the files of the root that read or write a protocol, or serve requests of any protocol. They leave sockets
+// to internal/conn.
+var wireFiles = regexp.MustCompile(`^(h1|h2|exchange)(_[a-z0-9_]+)?\.go$`)
+
+func TestWiresKnowNoSockets(t *testing.T) {
+	names, err := fs.Glob(os.DirFS("."), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range names {
+		if !wireFiles.MatchString(name) {
+			continue
+		}
+		found++
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range file.Imports {
+			if imported, _ := strconv.Unquote(spec.Path.Value); imported == "syscall" || imported == module+"/internal/poll" {
+				t.Errorf("%s imports %s", name, imported)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d files of wires and exchanges", found)
+	}
+}
 
 // layer is what a package may do.
 type layer struct {

@@ -9,18 +9,18 @@ import (
 )
 
 // Conn is a connection while a goroutine serves it: a socket with buffers, deadlines, its place in the table and, if
-// it belongs to a loop, its seat there. It knows no protocol. The type that serves a protocol embeds it, calls start or
-// attach, and then reads and writes through input and output.
+// it belongs to a loop, its seat there. It knows no protocol. The type that serves a protocol embeds it, calls Start or
+// Attach, and then reads and writes through Input and Output.
 //
-// All fields belong to the goroutine that serves, except the state and the links in entry.
+// All fields belong to the goroutine that serves, except the state and the links in Entry.
 type Conn struct {
 	Server *Server
 	Set    *Settings
 	wire   Wire
 	NC     net.Conn
-	TLS    secured // nc, if that is one
+	TLS    secured // NC, if that is one
 	Entry  *Entry
-	own    Entry // entry, if a goroutine serves the connection to its end
+	own    Entry // Entry, if a goroutine serves the connection to its end
 	Loop   Seat  // empty unless the connection belongs to a loop
 
 	Input  Input
@@ -29,7 +29,7 @@ type Conn struct {
 	ID      uint64
 	Turns   uint64    // how often the wire has got something to serve
 	counted int64     // of the turns, those that the server's counts do not have yet
-	since   time.Time // when the connection began, see begun
+	since   time.Time // when the connection began, see Begun
 	Ready   time.Time // when its first bytes could arrive
 	Now     time.Time // when the last bytes arrived
 	clock   clock.Watch
@@ -55,7 +55,7 @@ const (
 	Later             // give the connection back to its loop, which sends the output first
 	Move              // go on with the connection on another goroutine
 	Taken             // the connection belongs to the program
-	Ended             // close the connection; connection.err says why
+	Ended             // close the connection; Conn.Err says why
 )
 
 // EndedBy returns Ended if err is not nil.

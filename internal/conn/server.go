@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Server is what the connections of one server have in common. Call init before anything else.
+// Server is what the connections of one server have in common. Call Init before anything else.
 type Server struct {
 	set   *Settings
 	hooks Hooks
@@ -23,8 +23,8 @@ type Server struct {
 	Counts  [countShards]Counts
 	ids     atomic.Uint64
 
-	Stop    context.CancelFunc
-	Stopped context.Context // done once the server ends
+	Stop    context.CancelFunc // ends Stopped
+	Stopped context.Context    // done once the server ends
 
 	Stopping atomic.Bool // no connection goes on after what it is doing now
 	Ending   atomic.Bool // idle connections end
@@ -51,14 +51,13 @@ type Settings struct {
 	Idle      time.Duration
 	Handshake time.Duration // of TLS
 	Write     time.Duration // for all that is written in one piece
-	Progress  time.Duration // of writing, where write is not set
+	Progress  time.Duration // without progress in writing, if Write is not set
 	ReadBuf   int
 	WriteBuf  int
 
 	Poison   bool // overwrite released memory
 	Predicts bool // places decide whether the loop waits for the program
 	HalfOpen bool // a client that sends no more may still read
-	logAll   bool // also log failures of the network
 }
 
 // Hooks are functions of the protocol and of the program. Functions that may be nil say so.
@@ -80,6 +79,7 @@ const (
 	StateClosed
 )
 
+// Init prepares the server. set must not change afterwards.
 func (s *Server) Init(set *Settings, hooks Hooks) {
 	s.set, s.hooks = set, hooks
 	s.Stopped, s.Stop = context.WithCancel(context.Background())
