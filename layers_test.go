@@ -168,36 +168,6 @@ func TestFindHTTP(t *testing.T) {
 	}
 }
 
-// wireFiles are the files of the root that read or write a protocol, or serve requests of any protocol. They leave sockets
-// to internal/conn.
-var wireFiles = regexp.MustCompile(`^(h1|h2|exchange)(_[a-z0-9_]+)?\.go$`)
-
-func TestWiresKnowNoSockets(t *testing.T) {
-	names, err := fs.Glob(os.DirFS("."), "*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := 0
-	for _, name := range names {
-		if !wireFiles.MatchString(name) {
-			continue
-		}
-		found++
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, spec := range file.Imports {
-			if imported, _ := strconv.Unquote(spec.Path.Value); imported == "syscall" || imported == module+"/internal/poll" {
-				t.Errorf("%s imports %s", name, imported)
-			}
-		}
-	}
-	if found < 5 {
-		t.Errorf("%d files of wires and exchanges", found)
-	}
-}
-
 // layer is what a package may do.
 type layer struct {
 	ours   []string // packages of this module; a/... stands for those below a
