@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/dial"
+
 	"github.com/gallop-http/gallop/internal/clock"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -285,7 +287,7 @@ func (cc *ClientConn) drain() bool {
 // upgradedStream is the connection behind a 101, or a 2xx to CONNECT, as the body of that
 // answer. It may be used as a net.Conn is.
 type upgradedStream struct {
-	hijackedConn
+	dial.RestConn
 	closed sync.Once
 	leave  func()
 }
@@ -302,7 +304,7 @@ func (cc *ClientConn) handOver(resp *Response) error {
 	cc.nc.SetDeadline(time.Time{})
 	s := &upgradedStream{leave: cc.owner.pool.Leave}
 	s.Conn = cc.nc
-	s.rest = append(s.rest, cc.unread()...)
+	s.Rest = append(s.Rest, cc.unread()...)
 	bufpool.Put(cc.buf)
 	cc.buf, cc.r, cc.ctx = nil, 0, nil
 	resp.setStream(s, -1)

@@ -50,12 +50,10 @@
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
-// Room 3, network, holds the public dialers, proxies, TLS for clients, and connections from which bytes were already
-// read.
+// Room 3, network, holds the public dialers, proxies and TLS for clients.
 //
 //	dial.go                      the dialer, choosing dial functions
 //	dial_tls.go                  TLS handshakes, sessions to resume
-//	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy
 //
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.

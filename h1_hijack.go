@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/dial"
+
 	"github.com/gallop-http/gallop/internal/conn"
 )
 
@@ -135,7 +137,7 @@ func (c *serverConn) take() (net.Conn, error) {
 // withRest returns nc, from which what was read behind the head is read first.
 func (c *serverConn) withRest(nc net.Conn) net.Conn {
 	if rest := slices.Concat(c.body.leave(), c.Input.Unread()); len(rest) > 0 {
-		return &hijackedConn{Conn: nc, rest: rest}
+		return &dial.RestConn{Conn: nc, Rest: rest}
 	}
 	return nc
 }
