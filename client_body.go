@@ -9,9 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/dial"
-
 	"github.com/gallop-http/gallop/internal/clock"
+	"github.com/gallop-http/gallop/internal/dial"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"

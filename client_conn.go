@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/dial"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/pool"

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/callback"
+	"github.com/gallop-http/gallop/internal/clock"
 )
 
 // lateAnswer is how long a connection waits for the next response if the call has given up or the connection is

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/message"
 )
 

@@ -12,9 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/callback"
+	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"

@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/clock"
+	"github.com/gallop-http/gallop/internal/conn"
 )
 
 // lifetime is the part of a request that implements context.Context. It costs nothing until Done is called.

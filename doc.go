@@ -3,87 +3,83 @@
 //
 // Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
-//	certificate.go               a self-signed certificate for tests
-//	compress.go                  coding and decoding bytes
-//	doc.go                       rooms and package documentation
-//	errors.go                    errors and the phases named
-//	limits.go                    limits, deadlines, buffers kept
-//	logger.go                    where log messages go
-//	names.go                     names of methods and headers
-//	panics.go                    panics that reach the caller
-//	protocols.go                 sets of protocols, HTTP/2 settings
-//	status.go                    status codes and their messages
-//	text.go                      numbers, dates, addresses as text
-//	unsafe.go                    strings that share memory
+//	compress.go   coding and decoding bytes
+//	doc.go        rooms and package documentation
+//	errors.go     errors and the phases named
+//	limits.go     limits, deadlines, buffers kept
+//	logger.go     where log messages go
+//	names.go      names of methods and headers
+//	panics.go     panics that reach the caller
+//	protocols.go  sets of protocols, HTTP/2 settings
+//	status.go     status codes and their messages
+//	text.go       numbers, dates, addresses as text
+//	unsafe.go     strings that share memory
 //
 // Room 2, messages, holds requests and responses, their headers and bodies, URIs, arguments, cookies, forms and
 // compression.
 //
-//	args.go                      arguments of queries and forms
-//	body.go                      bodies: bytes or files
-//	body_decode.go               bodies, decompressed
-//	body_read.go                 bodies from a bufio.Reader
-//	body_stream.go               bodies that are streams
-//	cookie.go                    a cookie with its attributes
-//	header.go                    how headers are stored
-//	header_coding.go             codings that headers name
-//	header_cookies.go            Cookie and Set-Cookie headers
-//	header_framing.go            headers that control the connection
-//	header_iter.go               loops over headers, names shown
-//	header_params.go             names and parameters of headers
-//	header_read.go               heads from a bufio.Reader
-//	header_request.go            heads of requests
-//	header_response.go           heads of responses
-//	header_trailers.go           headers after a chunked body
-//	header_write.go              heads as bytes
-//	message.go                   pools, writing whole messages
-//	message_read.go              messages from a bufio.Reader
-//	multipart.go                 forms of a request
-//	multipart_reader.go          parts as they arrive
-//	request.go                   a request
-//	request_write.go             requests as bytes, sent again
-//	response.go                  a response
-//	response_coding.go           choosing codings, compressing responses
-//	response_write.go            responses as bytes
-//	stream_reader.go             writers turned into readers
-//	uri.go                       a URI and its parts
-//	uri_parse.go                 parsing a URI
-//	uservalues.go                values attached to a request
+//	args.go              arguments of queries and forms
+//	body.go              bodies: bytes or files
+//	body_read.go         reading and decoding bodies
+//	body_stream.go       bodies that are streams
+//	cookie.go            a cookie with its attributes
+//	header.go            how headers are stored
+//	header_coding.go     codings that headers name
+//	header_cookies.go    Cookie and Set-Cookie headers
+//	header_framing.go    headers that control the connection
+//	header_iter.go       loops over headers, names shown
+//	header_params.go     names and parameters of headers
+//	header_read.go       heads from a bufio.Reader
+//	header_request.go    heads of requests
+//	header_response.go   heads of responses
+//	header_trailers.go   headers after a chunked body
+//	header_write.go      heads as bytes
+//	message.go           pools, reading, writing whole messages
+//	message_write.go     messages as bytes, sent again
+//	multipart.go         forms of a request
+//	multipart_reader.go  parts as they arrive
+//	request.go           a request
+//	response.go          a response
+//	response_coding.go   choosing codings, compressing responses
+//	stream_reader.go     writers turned into readers
+//	uri.go               a URI and its parts
+//	uri_parse.go         parsing a URI
+//	uservalues.go        values attached to a request
 //
 // Room 3, network, holds the public dialers, proxies and TLS for clients.
 //
-//	dial.go                      the dialer, choosing dial functions
-//	dial_tls.go                  TLS handshakes, sessions to resume
-//	proxy.go                     dialing through a proxy
+//	dial.go      the dialer, choosing dial functions
+//	dial_tls.go  TLS handshakes, sessions, test certificates
+//	proxy.go     dialing through a proxy
 //
 // Room 4, cookie jar, holds the cookies that servers have set, for clients.
 //
-//	cookiejar.go                 the jar and its methods
+//	cookiejar.go  the jar and its methods
 //
 // Room 5, client, holds the clients and how they make calls.
 //
-//	client.go                    a client for all hosts
-//	client_ask.go                small requests in one turn
-//	client_ask_other.go          the same without sockets
-//	client_ask_unix.go           the same on a socket
-//	client_body.go               response bodies, upgraded connections
-//	client_conn.go               a call on its connection
-//	client_dial.go               dialing for a client
-//	client_errors.go             what errors of calls say
-//	client_get.go                calls of one line
-//	client_host.go               a client for one host
-//	client_lb.go                 spreading calls over clients
-//	client_pipeline.go           a client that pipelines
-//	client_pipeline_call.go      pipelined calls, also during outages
-//	client_pipeline_conn.go      a connection with pipelined calls
-//	client_pool.go               connections from the pool
-//	client_read.go               reading responses
-//	client_redirect.go           following redirects
-//	client_retry.go              attempts of a call
-//	client_settings.go           defaults of clients
-//	client_trace.go              what a call reports
-//	client_transport.go          replacing a single attempt
-//	client_upload.go             bodies sent during the response
+//	client.go                a client for all hosts
+//	client_ask.go            small requests in one turn
+//	client_ask_other.go      the same without sockets
+//	client_ask_unix.go       the same on a socket
+//	client_body.go           response bodies, upgraded connections
+//	client_conn.go           a call on its connection
+//	client_dial.go           dialing for a client
+//	client_errors.go         what errors of calls say
+//	client_get.go            calls of one line
+//	client_host.go           a client for one host
+//	client_lb.go             spreading calls over clients
+//	client_pipeline.go       a client that pipelines
+//	client_pipeline_call.go  pipelined calls, also during outages
+//	client_pipeline_conn.go  a connection with pipelined calls
+//	client_pool.go           connections from the pool
+//	client_read.go           reading responses
+//	client_redirect.go       following redirects
+//	client_retry.go          attempts of a call
+//	client_settings.go       defaults of clients
+//	client_trace.go          what a call reports
+//	client_transport.go      replacing a single attempt
+//	client_upload.go         bodies sent during the response
 //
 // Room 6, server, holds the server, the context of a request, and how connections are served.
 //
@@ -93,15 +89,12 @@
 //	ctx_request.go        reading the request
 //	ctx_response.go       setting the response
 //	ctx_stream.go         streams that a handler writes
-//	ctx_watch.go          noticing that the client left
 //	exchange.go           a request, calling its handler
 //	exchange_body.go      request bodies as handlers read
 //	exchange_check.go     what both protocols check
-//	exchange_timeout.go   exchanges left to their handlers
 //	h1_body.go            reading HTTP/1 request bodies
 //	h1_body_rest.go       draining unread request bodies
 //	h1_close.go           refusals, ending HTTP/1 connections
-//	h1_head.go            waiting for requests, reading heads
 //	h1_hijack.go          handing connections over
 //	h1_plain.go           the common response, written fast
 //	h1_response.go        sending responses
@@ -109,12 +102,9 @@
 //	h1_stream.go          sending bodies that are streams
 //	h1_wire.go            the HTTP/1 wire, its steps
 //	server.go             the server and its settings
-//	server_conn.go        serving a connection
-//	server_listen.go      listening, listeners that are served
-//	server_log.go         what a server logs
+//	server_listen.go      listening, serving what was accepted
 //	server_loop_linux.go  serving on event loops
 //	server_loop_other.go  no event loops
-//	server_place.go       the place of a target
 //	server_settings.go    settings with defaults, engine types
 //	server_shutdown.go    running until shutdown
 //	server_stats.go       counters
@@ -125,18 +115,18 @@
 // Room 7, handlers, holds the handlers that come with the package: files and compression. It also holds testhook.go,
 // which may use the client and the server.
 //
-//	compress_handler.go          a handler that compresses
-//	fs.go                        the file server and settings
-//	fs_coding.go                 compressed files
-//	fs_content.go                serving any content
-//	fs_handler.go                from path to file
-//	fs_serve.go                  serving one file
-//	testhook.go                  what tests reach
+//	compress_handler.go  a handler that compresses
+//	fs.go                the file server and settings
+//	fs_coding.go         compressed files
+//	fs_content.go        serving any content
+//	fs_handler.go        from path to file
+//	fs_serve.go          serving one file
+//	testhook.go          what tests reach
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
 // but no other room may use it.
 //
-//	fasthttp_spellings.go        fasthttp's names
+//	fasthttp_spellings.go  fasthttp's names
 
 // Package gallop is an HTTP server and client for Go. Server and client share one HTTP implementation, which parses
 // strictly, allocates little memory, and limits everything that a peer can send.

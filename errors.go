@@ -11,9 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/http1"
 )

@@ -1,19 +1,23 @@
 package gallop
 
 import (
+	"context"
+	"math/bits"
+	"math/rand/v2"
 	"os"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/message"
 )
 
 // exchange is one request and its response. The RequestCtx that the handler gets is a part of it, so that a request needs
 // one object from a pool. See docs/design/0010-exchange.md for connection, wire and exchange.
 //
-//	exchange.go          the exchange, how it begins, and calling its handler
+//	exchange.go          how it begins, calling its handler, watching its client, leaving it to its handler, its place
 //	exchange_body.go     the request body as a handler sees it
 //	exchange_check.go    checks of the request, expectations, corrections of the response
-//	exchange_timeout.go  exchanges that are left to their handlers
 type exchange struct {
 	ctx    RequestCtx
 	server *Server
@@ -148,4 +152,145 @@ func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
 		last = true
 	}
 	return last, nil
+}
+
+// A handler that has timed out may go on, and so may goroutines that it has started. They keep the exchange, the
+// connection with HTTP/1, and all bytes that the exchange shows.
+//
+// An exchange must not leave its connection before it has copied what it shows. With HTTP/1, the response to a request that
+// has timed out is the last one on the connection. Nothing is served by the same serverConn after that, so nothing is copied.
+
+// detach leaves the exchange to a handler that may still run. The connection continues with a new exchange for answer.
+// late reports whether answer cannot be sent, because another response has started.
+func (c *serverConn) detach(answer *Response) (late bool) {
+	left := c.exchange
+	if c.abandon() {
+		return true
+	}
+	c.exchange = left.successor()
+	answer.CopyTo(&c.ctx.Response)
+	c.close = true
+	return false
+}
+
+// abandon leaves the exchange to the handlers that still use it. begun reports whether a handler has started the
+// response or taken the connection. Afterwards no handler uses the connection, but a handler may still look at it. Without
+// the mark shared, TestLateHandlers and the case "context" of TestKeptByHandlers fail.
+func (c *serverConn) abandon() (begun bool) {
+	x := c.exchange
+	begun = x.ctx.stream.leave(c)                      // before the context ends, so that no handler writes any more
+	c.shared = true                                    // x points to c
+	over := x.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
+	x.stopWatching()
+	x.body.close()
+	if c.hijacked {
+		begun = true
+	} else {
+		c.ResetDeadlines() // after a late read of the body, which sets deadlines too
+	}
+	c.Input.Abandon()
+	if over {
+		c.Guard("Close", x.ctx.cleanUp)
+	}
+	c.exchange = nil
+	return begun
+}
+
+// successor returns an exchange for another response to the request of x, which was left to its handlers.
+func (x *exchange) successor() *exchange {
+	n := x.wire.newExchange()
+	n.body, n.body.x = x.body, n
+	n.method, n.began, n.awaits100 = x.method, x.began, x.awaits100
+	n.maxBody, n.readTimeout, n.writeLimit = x.maxBody, x.readTimeout, x.writeLimit
+	n.begin(x.wire)
+	n.settle(x.wire)
+	return n
+}
+
+// A handler may want to know whether its client is still there. Then the connection is watched while the handler runs.
+
+// watch begins to watch the connection, if somebody wants to know and if what comes
+// next on it is not part of this request. l is locked.
+func (c *serverConn) watch(l *lifetime) {
+	if l.done == nil && l.gone == nil || l.watcher != nil || !l.canWatch || l.err != nil {
+		return
+	}
+	l.watcher = c.Conn.Watch(l.lost)
+}
+
+// bodyRead tells that the connection may be watched from now on.
+func (c *serverConn) bodyRead(ctx *RequestCtx) {
+	l := &ctx.life
+	l.mu.Lock()
+	l.canWatch = true
+	c.watch(l)
+	l.mu.Unlock()
+}
+
+// stopWatching ends the watching and keeps what it has read.
+func (x *exchange) stopWatching() {
+	if x.ctx.life.used.Load() {
+		x.endWatching()
+	}
+}
+
+func (x *exchange) endWatching() {
+	l, c := &x.ctx.life, x.wire
+	l.mu.Lock()
+	l.canWatch = false
+	watcher := l.watcher
+	l.mu.Unlock()
+	if watcher == nil {
+		return
+	}
+	c.EndWatch(watcher)
+	l.watcher = nil
+}
+
+// placeKey makes places secret: which targets share one differs from process to process.
+var placeKey = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
+
+// placeIndex returns which place is that of the method and the target of a request.
+func placeIndex(h *message.Head) uint32 {
+	return uint32(placeOf(&placeKey, h) % conn.PredictPlaces)
+}
+
+// placeOf returns a hash of a request's method and of its target up to the query.
+//
+// The hash has to be quick rather than good. There are so few places that a client can fill them
+// all by choosing targets. Then handlers run on goroutines or, until that is noticed, once on the
+// loop. But a client that does not know the key must not be able to hit the place of one target.
+// So each word is multiplied by a secret number, and the two halves of the double-length product
+// are XORed. Without the key, nobody can tell which words collide. The low half of the product
+// alone would reveal some of them.
+func placeOf(key *[2]uint64, head *message.Head) uint64 {
+	target := head.Fields.Bytes(head.Target)
+	h := key[0]
+	for len(target) >= 8 && queries(ascii.Word(target, 0)) == 0 {
+		hi, lo := bits.Mul64(h^ascii.Word(target, 0), key[1])
+		h, target = hi^lo, target[8:]
+	}
+	rest := uint64(0) // of the path: less than a word
+	if len(target) >= 8 {
+		rest = ascii.Word(target, 0)
+		query := queries(rest)
+		rest &= query&-query>>7 - 1
+	} else {
+		for i := 0; i < len(target) && target[i] != '?'; i++ {
+			rest |= uint64(target[i]) << (8 * i)
+		}
+	}
+	hi, lo := bits.Mul64(h^rest, key[1])
+	h = hi ^ lo
+	if head.MethodID == message.OtherMethod && head.Method.Len > 0 {
+		return h + uint64(head.Fields.Bytes(head.Method)[0])<<3 + uint64(head.Method.Len)
+	}
+	return h + uint64(head.MethodID) // those of one target are kept apart
+}
+
+// queries marks, with the high bit of its byte, the first '?' in w, and perhaps others behind it.
+func queries(w uint64) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	w ^= ones * '?'
+	return (w - ones) &^ w & highs
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"

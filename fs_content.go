@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/files"

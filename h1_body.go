@@ -5,9 +5,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
 )

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/message"
 )
 

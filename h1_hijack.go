@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/dial"
-
 	"github.com/gallop-http/gallop/internal/conn"
+	"github.com/gallop-http/gallop/internal/dial"
 )
 
 // HijackHandler takes over a connection after the response has been written. If the RequestHandler has not read a

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"

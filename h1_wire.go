@@ -1,16 +1,19 @@
 package gallop
 
 import (
+	"io"
+
+	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/conn"
+	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
 // serverConn is the HTTP/1 wire of a server: it reads a request, has it answered, writes the response, and begins
 // anew. See docs/design/0010-exchange.md for connection, wire and exchange.
 //
-//	h1_wire.go       the wire
+//	h1_wire.go       the wire, waiting for a request and reading its head
 //	h1_serve.go      the loop, and what a request goes through
-//	h1_head.go       waiting for a request and reading its head
 //	h1_body.go       the body of the request: the one owner of its framing
 //	h1_body_rest.go  what the handler leaves of the body
 //	h1_response.go   how a response becomes bytes, also an interim one
@@ -40,4 +43,65 @@ type serverConn struct {
 	handed *hijack // what becomes of a connection that was hijacked; nil if its handler has it already
 
 	shared bool // an exchange that points here was left to its handlers
+}
+
+// readHead reads the head of a request, of which the first bytes are there.
+func (c *serverConn) readHead() conn.Next {
+	in := &c.Input
+	if c.exchange == nil {
+		c.exchange = c.newExchange()
+	}
+	c.began = c.Now
+	c.resumeHead()
+	var parser http1.Parser
+	n, err := parser.ParseRequest(&c.ctx.Request.Header.head, in.Unread(), &c.set.head)
+	if n == 0 {
+		if err != nil {
+			return c.EndedBy(err)
+		}
+		var what conn.Next
+		if n, what = c.readRestOfHead(&parser); what != conn.Step {
+			return what
+		}
+	}
+	in.HeadAt = in.R
+	in.R += n
+	return conn.Step
+}
+
+// readRestOfHead reads on until the head is there to its end, and returns how long it is.
+func (c *serverConn) readRestOfHead(parser *http1.Parser) (length int, n conn.Next) {
+	in, head := &c.Input, &c.ctx.Request.Header.head
+	for armed := false; ; armed = true {
+		more := false
+		if c.Loop.Conn != nil {
+			if more, n = c.moreOfHead(); n != conn.Step {
+				return 0, n
+			}
+		}
+		if !more {
+			if !armed {
+				c.startClock()
+				in.ArmExactly(clock.Earlier(clock.After(c.FirstBegan(c.began), c.set.First), clock.After(c.began, c.set.Read)))
+			}
+			if err := in.Fill(); err != nil {
+				if err == io.EOF {
+					err = io.ErrUnexpectedEOF
+				}
+				return 0, c.EndedBy(err)
+			}
+		}
+		length, err := parser.ParseRequest(head, in.Unread(), &c.set.head)
+		if length > 0 || err != nil {
+			return length, c.EndedBy(err)
+		}
+	}
+}
+
+// startClock makes the time in which the server could not look at the request not count.
+func (c *serverConn) startClock() {
+	if c.Queued {
+		c.Queued = false
+		c.began = c.ReadClock()
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/clock"
+	"github.com/gallop-http/gallop/internal/conn"
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -107,3 +106,13 @@ const (
 	// DispatchGoroutine always calls the handler on a separate goroutine.
 	DispatchGoroutine
 )
+
+func (s *Server) logger() Logger {
+	switch {
+	case s.ErrorLog != nil:
+		return LogTo(s.ErrorLog)
+	case s.Logger != nil:
+		return s.Logger
+	}
+	return defaultLogger
+}

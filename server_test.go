@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
 )

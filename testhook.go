@@ -4,9 +4,8 @@ import (
 	"context"
 	"net"
 
-	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/testhook"
 )
 

@@ -5,7 +5,6 @@ import (
 	"syscall"
 
 	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/poll"
 	"github.com/gallop-http/gallop/internal/testhook"
 )

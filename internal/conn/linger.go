@@ -4,9 +4,8 @@ import (
 	"net"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/clock"
 )
 
 // lingerTime, lingerIdle and lingerSize limit how long and how much a client may go on sending after it was sent the last

@@ -6,9 +6,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/poll"
 )
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/poll"
 )
 

@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/clock"
-
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/clock"
 )
 
 // Output gathers what is to be written, so that small pieces leave together.
