@@ -51,7 +51,7 @@ func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 	return c, baseURL
 }
 
-// The function Do calls h once with req, and returns the response when it has arrived completely. A request without a host gets
+// Do calls h once with req, and returns the response when it has arrived completely. A request without a host gets
 // the host example.com. If there is no response, for example because h panics with gallop.ErrAbortHandler, the function panics. To
 // test the error that a client gets, use [Serve].
 //

@@ -173,7 +173,7 @@ func (c *Client) link() {
 	c.send = c.rateLimited(send)
 }
 
-// The Do method sends the request and stores the body of the response in v:
+// Do sends the request and stores the body of the response in v:
 //
 //   - If v is nil, the body is ignored.
 //   - If v is an io.Writer, the client copies the body to v while the body arrives.

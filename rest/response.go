@@ -45,7 +45,7 @@ func (r *Response) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.each(foldName, yield) }
 }
 
-// The Time method parses the first value of a header as a time. The header can hold an HTTP date (RFC 9110 §5.6.7) or
+// Time parses the first value of a header as a time. The header can hold an HTTP date (RFC 9110 §5.6.7) or
 // an RFC 3339 time. The header can also hold a time such as 2006-01-02 15:04:05 with UTC or an offset. The result ok
 // is false if the header is missing or is not a time.
 func (r *Response) Time(name string) (at time.Time, ok bool) {

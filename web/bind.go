@@ -123,7 +123,7 @@ func (b Binder) Body(v any) error {
 	return b.validated(v, b.decode(codec, source, v))
 }
 
-// The All method fills v from the path parameters, the query, the headers, the cookies and the body. If several sources have a
+// All fills v from the path parameters, the query, the headers, the cookies and the body. If several sources have a
 // value for a field, the path wins, then the query, the header, the cookie and the body.
 //
 // A JSON body sets a field with a Binder tag, such as "query", only if the field also has a "json" tag. An XML body sets a field

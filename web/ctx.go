@@ -71,7 +71,7 @@ func (c *Ctx) end() (again bool) {
 	return true
 }
 
-// The Next method runs the next handler of the request and returns its error. If there is no next handler, Next returns nil. In
+// Next runs the next handler of the request and returns its error. If there is no next handler, Next returns nil. In
 // middleware, the code before the call of Next runs before the later handlers. The code after the call of Next runs after the later
 // handlers.
 func (c *Ctx) Next() error {
@@ -120,7 +120,7 @@ func (c *Ctx) SetLocal(key, value any) *Ctx {
 	return c
 }
 
-// The Local function returns the value that SetLocal stored under the key. If there is no value, or the value has another type than
+// Local returns the value that SetLocal stored under the key. If there is no value, or the value has another type than
 // T, ok is false.
 func Local[T any](c *Ctx, key any) (value T, ok bool) {
 	value, ok = c.request.UserValue(key).(T)

@@ -87,7 +87,7 @@ func (c *Ctx) Charset() string {
 	return strings.ToLower(params["charset"])
 }
 
-// The Is method reports whether the request's Content-Type matches mediaType. The mediaType argument is a media type, a short
+// Is reports whether the request's Content-Type matches mediaType. The mediaType argument is a media type, a short
 // name such as "json", or a range such as "image/*". Parameters of the Content-Type are ignored. If mediaType is JSON, types
 // with the suffix +json also match, such as application/problem+json. If mediaType is XML, types with the suffix +xml also
 // match.

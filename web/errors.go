@@ -124,7 +124,7 @@ func errorWith(status int, cause error) *Error {
 	return &Error{Status: status, Message: gallop.StatusMessage(status), Err: cause}
 }
 
-// The With method returns a copy of e with another message for the client. The method does not change e, so e may be a package
+// With returns a copy of e with another message for the client. The method does not change e, so e may be a package
 // variable.
 func (e *Error) With(message string) *Error {
 	other := *e
@@ -148,7 +148,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // handlers of this package do not call HTTPStatus: they read the Status of an [Error]. See [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// The Is method makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and
+// Is makes errors.Is compare errors by status. The method returns true if target is an [*Error] with the same status and
 // without a message of its own. ErrNotFound matches status 404, and ErrMethodNotAllowed matches status 405. If the target has a
 // cause, errors.Is must also find that cause in e.
 func (e *Error) Is(target error) bool {

@@ -20,7 +20,7 @@ type Redirect struct {
 // Redirect returns a Redirect with status 303 (See Other). Clients follow a 303 with a GET request.
 func (c *Ctx) Redirect() Redirect { return Redirect{c, gallop.StatusSeeOther} }
 
-// The Status method returns r with another status: 301, 302, 303, 307 or 308. With 307 and 308, clients repeat the request with the
+// Status returns r with another status: 301, 302, 303, 307 or 308. With 307 and 308, clients repeat the request with the
 // same method and body. Status panics for any other status.
 func (r Redirect) Status(status int) Redirect {
 	if !gallop.StatusCodeIsRedirect(status) {
@@ -30,7 +30,7 @@ func (r Redirect) Status(status int) Redirect {
 	return r
 }
 
-// The To method redirects to any URL or path. The method returns an error if the reference is empty. A reference that comes from a
+// To sends a redirect to any URL or path. It returns an error if the reference is empty. A reference that comes from a
 // client may point to another site, so pass it to [Redirect.Local] instead.
 func (r Redirect) To(reference string) error {
 	if reference == "" {
@@ -41,7 +41,7 @@ func (r Redirect) To(reference string) error {
 	return nil
 }
 
-// The Route method redirects to the path of a named route. Pass the path parameters in pairs, each as its name followed by its
+// Route sends a redirect to the path of a named route. Pass the path parameters in pairs, each as its name followed by its
 // value. If [App.URL] returns an error, Route returns the same error.
 func (r Redirect) Route(name string, pairs ...string) error {
 	path, err := r.c.app.URL(name, pairs...)
@@ -51,8 +51,8 @@ func (r Redirect) Route(name string, pairs ...string) error {
 	return r.To(path)
 }
 
-// The Local method redirects to the target argument if the target is a path on this host, with or without a query. For any other
-// target, the method redirects to the fallback argument. You may pass a target that a client sent: the method rejects targets that
+// Local sends a redirect to target if target is a path on this host, with or without a query. For any other
+// target, Local sends a redirect to fallback. You may pass a target that a client sent: the method rejects targets that
 // a browser would interpret as another host.
 func (r Redirect) Local(target, fallback string) error {
 	if !isLocal(target) {
@@ -61,7 +61,7 @@ func (r Redirect) Local(target, fallback string) error {
 	return r.To(target)
 }
 
-// The Back method redirects to the page that the client came from, according to the Referer header. If the header is missing or the
+// Back sends a redirect to the page that the client came from, according to the Referer header. If the header is missing or the
 // page is on another host, the method redirects to the fallback argument.
 func (r Redirect) Back(fallback string) error {
 	referer, err := url.Parse(r.c.ReqHeader(gallop.HeaderReferer))

@@ -59,7 +59,7 @@ func (r *Route) Pattern() string { return r.spelled }
 // Name returns the name that [Route.As] gave the route, or "" if the route has no name.
 func (r *Route) Name() string { return r.name }
 
-// The As method gives the route a name for [App.URL] and [Redirect.Route], and returns r. Routes with the same path pattern may
+// As gives the route a name for [App.URL] and [Redirect.Route], and returns r. Routes with the same path pattern may
 // share a name, for example the routes for GET and POST. The method panics if a route with a different path pattern already has
 // the name.
 func (r *Route) As(name string) *Route {

@@ -96,7 +96,7 @@ func (g *Router) Query(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodQuery, path, handlers...)
 }
 
-// The All method registers a route for every HTTP method. If a route for the request's method also matches, that route wins. See
+// All registers a route for every HTTP method. If a route for the request's method also matches, that route wins. See
 // [Router.Add].
 func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("", path, handlers...) }
 
@@ -180,7 +180,7 @@ func isMethod(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// The Use method adds middleware to all routes of the router, including the routes of its groups, hosts and mounts. The middleware
+// Use adds middleware to all routes of the router, including the routes of its groups, hosts and mounts. The middleware
 // of an App also runs for requests that match no route.
 //
 // Use panics if the router, or one of its groups, hosts or mounts, already has a route. A route that exists already would not get

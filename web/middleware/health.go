@@ -36,14 +36,14 @@ type Health struct {
 	draining atomic.Bool
 }
 
-// The Live handler always responds with 200. Live runs no checks, because an orchestrator restarts the process if Live fails. A
+// Live always responds with 200. Live runs no checks, because an orchestrator restarts the process if Live fails. A
 // restart does not repair a broken database. Live is a [web.Handler].
 func (h *Health) Live(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	return c.SendString("ok")
 }
 
-// The Ready handler responds with 200 if all checks pass. If a check fails, Ready responds with 503 and the names of the failed
+// Ready responds with 200 if all checks pass. If a check fails, Ready responds with 503 and the names of the failed
 // checks, and logs their errors to Ctx.Log. After Drain has been called, Ready always responds with 503. Ready is a web.Handler.
 func (h *Health) Ready(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
