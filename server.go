@@ -261,8 +261,8 @@ type Server struct {
 	// keeps the system's interval.
 	TCPKeepalivePeriod time.Duration
 
-	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections after it has refused a
-	// connection because of Concurrency. Zero or a negative value means no pause.
+	// SleepWhenConcurrencyLimitsExceeded is how long the server pauses accepting after it has refused a connection because
+	// of the Concurrency limit. Zero or a negative value means no pause.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
 	// MaxIdleWorkerDuration is how long an idle goroutine of the server waits for new work before it exits. With event

@@ -183,8 +183,8 @@ func WithCache(size int64) Option {
 	})
 }
 
-// WithAuth adds credentials to requests to the given origins, such as https://host or https://host:port. Without origins,
-// WithAuth adds credentials to requests to the origin of the base URL. If several WithAuth options apply to one origin, the
+// WithAuth adds credentials to requests to the given origins, such as https://host or https://host:port. If you pass no
+// origins, WithAuth adds credentials only to requests for the base URL's origin. If several WithAuth options apply to one origin, the
 // last one wins. If a request sets an Authorization header itself, this header is sent.
 func WithAuth(source Auth, origins ...string) Option {
 	return option(func(c *Client) error {
