@@ -174,7 +174,8 @@ func (c *Conn) TakeUnsent(rest []byte) {
 	c.Output.counted -= int64(len(rest)) // ParkLater has counted them
 }
 
-// Park leaves lc to its loop. It reports false if lc has something to read already, and has to be attached again.
+// Park leaves lc to its loop. It reports false if lc has something to read already, and has to be attached again. If it
+// reports true and c serves only lc, then c may be serving lc again on another goroutine.
 func (c *Conn) Park(w *poll.Worker, lc *LoopConn, by poll.Moment) bool {
 	c.emptyInput()
 	if lc.TLS != nil {
@@ -183,12 +184,8 @@ func (c *Conn) Park(w *poll.Worker, lc *LoopConn, by poll.Moment) bool {
 	if !w.Leads() {
 		c.Publish()
 	}
-	parked := lc.Park(by)
-	if parked {
-		c.NC, c.TLS, c.Entry = nil, nil, nil
-	}
-	c.Loop = Seat{}
-	return parked
+	c.NC, c.TLS, c.Entry, c.Loop = nil, nil, nil, Seat{}
+	return lc.Park(by) // once it is parked, another worker may attach c
 }
 
 // emptyInput forgets the input, and keeps its buffer unless that is large.
