@@ -122,6 +122,14 @@ func (w *Worker) Group() *Group { return w.g }
 // Leads reports whether w serves a connection on the loop, which waits meanwhile.
 func (w *Worker) Leads() bool { return w.loop != nil && w.loop.baton.Load() == w.run }
 
+// Leave makes another worker lead the loop if w leads it. A worker that is about to wait calls Leave, unless it waits in a
+// method of a Conn that it serves.
+func (w *Worker) Leave() {
+	if w.loop != nil {
+		w.loop.steal(w.run)
+	}
+}
+
 // whatBits is the number of bits of the numbers that Count is passed.
 const whatBits = 10
 

@@ -38,6 +38,7 @@ func TestBaton(t *testing.T) {
 		{"waits to write", func(_ *Worker, c *Conn) { _, _ = c.Write(make([]byte, 1000)); c.Finish() }, 0, 0},
 		{"sleeps", func(_ *Worker, c *Conn) { time.Sleep(time.Second); c.Finish() }, 3 * dogTick, 1},
 		{"sleeps, and then waits", func(_ *Worker, c *Conn) { time.Sleep(time.Second); _, _ = c.Read(make([]byte, 1)); c.Finish() }, 3 * dogTick, 1},
+		{"leaves, and sleeps", func(w *Worker, c *Conn) { w.Leave(); w.Leave(); time.Sleep(time.Second); c.Finish() }, 0, 0},
 		{"ends its goroutine", func(_ *Worker, c *Conn) { defer c.Finish(); runtime.Goexit() }, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
