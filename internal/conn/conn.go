@@ -31,7 +31,7 @@ type Conn struct {
 	counted int64     // of the turns, those that the server's counts do not have yet
 	since   time.Time // when the connection began, see Begun
 	Ready   time.Time // when its first bytes could arrive
-	Now     time.Time // when the last bytes arrived
+	Now     time.Time // when the last bytes arrived, or a later look at the clock
 	clock   clock.Watch
 
 	Queued bool  // the first byte of this turn was there before the output of the last turn was sent

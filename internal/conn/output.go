@@ -19,6 +19,7 @@ type Output struct {
 	Flushes  int                       // how often something was written
 	Deadline time.Time                 // as set on the connection
 	Now      time.Time                 // for the next write, if the clock was looked at just before it
+	looked   time.Time                 // when the last write without a limit began, or a later step of it
 	still    int                       // steps of progressSteps in which the client took nothing
 	Limit    time.Time                 // for all that is written in one turn, or zero
 	ByHand   atomic.Pointer[time.Time] // the deadline that the program has set, instead
@@ -251,6 +252,7 @@ func (o *Output) armByServer() {
 	if now.IsZero() {
 		now = time.Now()
 	}
+	o.looked = now
 	switch left := o.Deadline.Sub(now); {
 	case left <= 0: // it is the first, or a step has passed
 		o.armExactly(now.Add(step))

@@ -28,8 +28,14 @@ func (c *Conn) WaitIdle() Next {
 	if c.Loop.Conn != nil {
 		return c.waitOnLoop()
 	}
+	looked := c.Output.looked
 	if err := c.Output.Flush(); err != nil {
 		return c.EndedBy(err)
+	}
+	if c.Turns > 0 {
+		if c.Now = c.Output.looked; c.Now.Equal(looked) { // nothing was written, or without a look at the clock
+			c.ReadClock()
+		}
 	}
 	timeout := c.Set.Idle
 	if c.Turns == 0 {

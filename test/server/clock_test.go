@@ -25,11 +25,14 @@ import (
 
 func clockServer() *gallop.Server {
 	return &gallop.Server{Logger: log.New(io.Discard, "", 0), Handler: func(ctx *gallop.RequestCtx) {
-		if string(ctx.Path()) == "/big" {
+		switch string(ctx.Path()) {
+		case "/big":
 			ctx.SetBody(make([]byte, 64<<10))
-			return
+		case "/slow":
+			time.Sleep(2 * time.Minute)
+		default:
+			ctx.SetBody(ctx.PostBody())
 		}
-		ctx.SetBody(ctx.PostBody())
 	}}
 }
 
@@ -53,6 +56,10 @@ func TestClockTimeouts(t *testing.T) {
 			}},
 			{"no further request", 75 * time.Second, func(c *wiretest.Conversation) {
 				c.Send(wiretest.Get("/")).Want(200)
+			}},
+			{"no further request after one that took long", 195 * time.Second, func(c *wiretest.Conversation) {
+				c.Patience = 4 * time.Minute
+				c.Send(wiretest.Get("/slow")).Want(200)
 			}},
 			{"a body does not begin", 5 * time.Second, func(c *wiretest.Conversation) {
 				c.Send(post).Want(408)
