@@ -96,6 +96,7 @@ func (c *Conn) Park(by Moment) bool {
 		s := c.state.Load()
 		if s&(readable|writable) != 0 && s&(readable|want) != 0 { // the first half suffices for most connections
 			c.state.And(^uint32(readable))
+			c.by.Store(early) // the next Park compares with what the loop knows
 			return false
 		}
 		if c.state.CompareAndSwap(s, s&^busy) {

@@ -105,6 +105,35 @@ func TestExpiryEarlierThanBefore(t *testing.T) {
 	})
 }
 
+// A Park that fails leaves the deadline alone: the loop does not know the new one yet.
+func TestExpiryEarlierAfterParkFailed(t *testing.T) {
+	for _, idle := range []time.Duration{0, time.Hour} {
+		h := &hooks{idle: idle}
+		inMemory(t, 1, h, func(r *rig) {
+			expired := h.tellExpiry()
+			c := r.dial()
+			r.wantEcho(c, "until later")
+			synctest.Wait()
+			h.serve = func(_ *Worker, c *Conn) {
+				_, _ = c.TryRead(make([]byte, 100))
+				by := Now().Add(10 * time.Second)
+				if c.Kick(); c.Park(by) {
+					t.Error("parked after Kick")
+				}
+				if !c.Park(by) {
+					t.Error("not parked")
+				}
+			}
+			begun := time.Now()
+			_, _ = c.Write([]byte("x"))
+			if d := (<-expired).Sub(begun); d < 10*time.Second || d > 10*time.Second+2*wheelTick {
+				t.Errorf("it expired after %v", d)
+			}
+			r.close(c)
+		})
+	}
+}
+
 // A connection that is being served does not expire, and its deadline is looked at again afterwards.
 func TestExpiryWaitsForWhoServes(t *testing.T) {
 	h := &hooks{idle: time.Second}
