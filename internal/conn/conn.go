@@ -38,6 +38,8 @@ type Conn struct {
 	lent   bool  // the program has passed the connection, which is from no listener
 	abrupt bool  // if the connection ends now, it ends with a reset, see BeginAbrupt
 	Err    error // why the connection ended; nil if that is routine
+
+	waking waking
 }
 
 // Wire is the protocol on a connection, as the connection calls it. None of the calls is made for a common turn.

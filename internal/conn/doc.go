@@ -19,5 +19,6 @@
 //	                      └── another goroutine ◀─┘
 //
 // The wire gets its connections as turns: a turn begins with the first byte of something to serve, such as a request, and
-// ends when the wire waits for the next one.
+// ends when the wire waits for the next one. A wire that serves several things at once is in a turn while there is any. In a
+// turn, it waits with [Conn.WaitMore] for more.
 package conn

@@ -141,7 +141,8 @@ func (c *Conn) Attach(w *poll.Worker, lc *LoopConn) {
 		c.Output.Deadline = time.Time{}
 	}
 	seat := &c.Loop
-	seat.Conn, seat.Worker, seat.Resumed, seat.looked = lc, w, true, true
+	seat.Conn, seat.Worker, seat.looked = lc, w, true
+	seat.Resumed = lc.Entry.State.Load() != phaseActive // or it was parked in the middle of a turn
 	if c.TLS != nil {
 		c.TLS = nil
 	}

@@ -39,6 +39,8 @@ func (c *Conn) Begun() (began, ready time.Time) { return c.since, c.Ready }
 
 func (c *Conn) waitOnLoop() Next { return Park }
 
+func (c *Conn) moreOnLoop() Next { return Park }
+
 // awaitBreak reports false, as the system does not tell.
 func (c *Conn) awaitBreak() bool { return false }
 

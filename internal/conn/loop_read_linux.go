@@ -80,6 +80,15 @@ func (c *Conn) waitOnLoop() Next {
 	return c.beganTurn(err)
 }
 
+// moreOnLoop reads more bytes in the middle of a turn. If none have arrived, it returns Park.
+func (c *Conn) moreOnLoop() Next {
+	c.Loop.Resumed = false
+	if c.Loop.Worker.HasAhead(&c.Loop.Conn.Conn) {
+		return c.takeAhead()
+	}
+	return c.tryRead()
+}
+
 // tryRead appends the bytes that have arrived to the input. If none have arrived, it returns Park.
 func (c *Conn) tryRead() Next {
 	lc := c.Loop.Conn

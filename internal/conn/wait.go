@@ -75,8 +75,12 @@ func (c *Conn) beganTurn(err error) Next {
 	return Step
 }
 
-// outrun makes a connection active whose time to wait was over when bytes arrived.
+// outrun makes a connection active whose time to wait was over when bytes arrived. It does nothing for a connection that was
+// parked in the middle of a turn.
 func (c *Conn) outrun() {
+	if c.Entry.State.Load() == phaseActive {
+		return
+	}
 	c.Server.Table.isClosing() // waits for EndWarned, which is waking the connection
 	c.Entry.State.Store(phaseActive)
 	if c.Loop.Conn == nil {
