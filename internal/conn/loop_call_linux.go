@@ -41,6 +41,20 @@ func (c *Conn) EndOffLoop(start time.Time) {
 	}
 }
 
+// SeatAt returns a seat for calls of the program that w makes for the place with this index, while the connection is parked. A
+// wire that serves several things at once parks the connection first. If the program then does not return at once, it does
+// not hold up the others.
+func (s *Server) SeatAt(w *poll.Worker, what uint32) Seat {
+	return Seat{Worker: w, place: &s.Places.Places[what], what: what}
+}
+
+// RanOffLoop takes note of a call of the program that was made for the place with this index on a goroutine off the loops,
+// while the connection was parked or served by another goroutine.
+func (s *Server) RanOffLoop(what uint32, took time.Duration) {
+	s.Loops.pooled.Add(1)
+	Ran(&s.Places.Places[what], took)
+}
+
 // StartOnLoop is called before the program is called on the loop. It returns when that was, if it is to be timed.
 func (l *Seat) StartOnLoop() (start poll.Moment, timed bool) {
 	if timed = isSample(l.Worker.Count(l.what)); timed {
