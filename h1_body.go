@@ -256,7 +256,7 @@ func (b *requestBody) readConn(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	b.x.wire.Loop.Drained = false
+	b.x.wire.Input.AllRead = false
 	n, err := b.x.wire.NC.Read(p)
 	b.x.wire.Input.Count(n)
 	b.waited += time.Since(start)

@@ -1,6 +1,8 @@
 package gallop
 
 import (
+	"time"
+
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/message"
 )
@@ -9,8 +11,11 @@ import (
 func (c *serverConn) serve() conn.Next {
 	for {
 		n := c.WaitIdle()
-		if n == conn.Step {
-			n = c.readRequest()
+		switch n {
+		case conn.Step:
+			n = c.readRequest(c.Now)
+		case conn.Resume:
+			n = c.resumeRequest()
 		}
 		if n == conn.Step {
 			n = c.answerRequest()
@@ -46,21 +51,24 @@ func (c *serverConn) serve() conn.Next {
 	}
 }
 
-// readRequest reads a request as far as it has to be there before the handler is called.
-func (c *serverConn) readRequest() conn.Next {
-	if c.Loop.Pending {
-		c.Loop.Pending = false
+// resumeRequest goes on with a request that was moved here, or whose head came in parts.
+func (c *serverConn) resumeRequest() conn.Next {
+	if c.ResumeMoved() {
 		return conn.Step
 	}
-	if n := c.readHead(); n != conn.Step {
+	return c.readRequest(c.ResumePartial())
+}
+
+// readRequest reads a request that has begun to arrive, as far as it has to be there before the handler is called.
+func (c *serverConn) readRequest(began time.Time) conn.Next {
+	if n := c.readHead(began); n != conn.Step {
 		return n
 	}
 	if err := c.takeRequest(); err != nil {
 		return c.EndedBy(err)
 	}
 	if c.Loop.Conn != nil && !c.mayRunHere() {
-		c.Loop.Pending = true
-		return conn.Move
+		return c.MoveTurn()
 	}
 	return conn.Step
 }

@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"io"
+	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/conn"
@@ -22,7 +23,7 @@ import (
 //	h1_close.go      responses to refused requests, and how a connection ends
 //	h1_hijack.go     handing a connection over
 //
-// All fields belong to the goroutine that serves, except the state and the links in entry.
+// All fields belong to the goroutine that serves, except the phase and the links in entry.
 type serverConn struct {
 	conn.Conn
 	*exchange // the request that is being served, or the last one; may be nil between requests
@@ -45,14 +46,13 @@ type serverConn struct {
 	shared bool // an exchange that points here was left to its handlers
 }
 
-// readHead reads the head of a request, of which the first bytes are there.
-func (c *serverConn) readHead() conn.Next {
+// readHead reads the head of a request, of which the first bytes are there since began.
+func (c *serverConn) readHead(began time.Time) conn.Next {
 	in := &c.Input
 	if c.exchange == nil {
 		c.exchange = c.newExchange()
 	}
-	c.began = c.Now
-	c.resumeHead()
+	c.began = began
 	var parser http1.Parser
 	n, err := parser.ParseRequest(&c.ctx.Request.Header.head, in.Unread(), &c.set.head)
 	if n == 0 {
@@ -100,8 +100,7 @@ func (c *serverConn) readRestOfHead(parser *http1.Parser) (length int, n conn.Ne
 
 // startClock makes the time in which the server could not look at the request not count.
 func (c *serverConn) startClock() {
-	if c.Queued {
-		c.Queued = false
-		c.began = c.ReadClock()
+	if c.StartClock() {
+		c.began = c.Now
 	}
 }

@@ -189,7 +189,7 @@ func (s *Server) serveConn(nc net.Conn, of *conn.Listener) (id uint64, err error
 		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
 		defer func() {
 			if !hijacked && !c.hijacked {
-				c.Entry.State.Store(conn.PhaseClosing)
+				c.BeginClosing()
 				c.Closing().Close()
 				c.Report(conn.StateClosed)
 			}

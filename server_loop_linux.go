@@ -31,7 +31,6 @@ func (h loopServer) Begin(w *poll.Worker, pc *poll.Conn) {
 func (s *Server) serveNew(w *poll.Worker, lc *conn.LoopConn) {
 	c := s.connOf(w)
 	c.attach(w, lc)
-	c.Loop.Resumed = false
 	s.runOn(w, c, true)
 }
 
@@ -66,7 +65,7 @@ func (h loopServer) Run(w *poll.Worker, data any) {
 	case *serverConn:
 		h.s.release(w)
 		w.Local = data
-		data.Loop.Worker, data.Loop.Moved = w, true
+		data.Loop.Worker = w
 		h.s.runOn(w, data, false)
 		h.s.release(w)
 	case func(*poll.Worker):
@@ -131,8 +130,7 @@ func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
 			s.finish(w, c, lc, true, false)
 			return
 		}
-		lc.Entry.State.Store(conn.PhaseIdle)
-		c.Loop.Resumed = true
+		c.StartWaiting()
 	}
 	for {
 		switch c.serve() {
@@ -224,13 +222,6 @@ func (s *Server) finish(w *poll.Worker, c *serverConn, lc *conn.LoopConn, ended,
 		}
 	}()
 	c.release()
-}
-
-// resumeHead has a head that came in parts have begun with the first of them.
-func (c *serverConn) resumeHead() {
-	if c.Loop.Partial {
-		c.began = c.ResumePartial()
-	}
 }
 
 // moreOfHead reads more of a head that is not finished, or puts the head aside until more bytes arrive. If more is

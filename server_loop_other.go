@@ -8,8 +8,6 @@ import "github.com/gallop-http/gallop/internal/conn"
 
 func (s *Server) loopHandler() conn.Handler { return nil }
 
-func (c *serverConn) resumeHead() {}
-
 func (c *serverConn) moreOfHead() (bool, conn.Next) { return false, conn.Step }
 
 func (c *serverConn) mayRunHere() bool { return true }

@@ -12,6 +12,7 @@ import (
 func init() {
 	testhook.RaceEnabled = bufpool.Poisons
 	testhook.ServeAccepted = func(server any, c net.Conn) error { return server.(*Server).serveOne(c, &conn.Listener{}) }
+	testhook.WatchMoves, testhook.Moves = conn.WatchPhases, conn.Moves
 	testhook.ConnectBy = func(dialer any, connect func(ctx context.Context, network, addr string) (net.Conn, error)) {
 		dialer.(*TCPDialer).connect = connect
 	}

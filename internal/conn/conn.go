@@ -12,7 +12,7 @@ import (
 // it belongs to a loop, its seat there. It knows no protocol. The type that serves a protocol embeds it, calls Start or
 // Attach, and then reads and writes through Input and Output.
 //
-// All fields belong to the goroutine that serves, except the state and the links in Entry.
+// All fields belong to the goroutine that serves, except the phase and the links in Entry.
 type Conn struct {
 	Server *Server
 	Set    *Settings
@@ -34,7 +34,6 @@ type Conn struct {
 	Now     time.Time // when the last bytes arrived, or a later look at the clock
 	clock   clock.Watch
 
-	Queued bool  // the first byte of this turn was there before the output of the last turn was sent
 	lent   bool  // the program has passed the connection, which is from no listener
 	abrupt bool  // if the connection ends now, it ends with a reset, see BeginAbrupt
 	Err    error // why the connection ended; nil if that is routine
@@ -52,12 +51,13 @@ type Wire interface {
 type Next uint8
 
 const (
-	Step  Next = iota // take the next step
-	Park              // give the connection back to its loop until more bytes arrive
-	Later             // give the connection back to its loop, which sends the output first
-	Move              // go on with the connection on another goroutine
-	Taken             // the connection belongs to the program
-	Ended             // close the connection; Conn.Err says why
+	Step   Next = iota // take the next step
+	Resume             // go on with a turn that has begun: with ResumeMoved or ResumePartial
+	Park               // give the connection back to its loop until more bytes arrive
+	Later              // give the connection back to its loop, which sends the output first
+	Move               // go on with the connection on another goroutine
+	Taken              // the connection belongs to the program
+	Ended              // close the connection; Conn.Err says why
 )
 
 // EndedBy returns Ended if err is not nil.

@@ -52,8 +52,7 @@ func (h echoLoops) Begin(w *poll.Worker, pc *poll.Conn) {
 func (h echoLoops) begin(w *poll.Worker, c *echoWire) {
 	c.Attach(w, c.loop.LoopConn)
 	c.Report(conn.StateNew)
-	c.loop.Entry.State.Store(conn.PhaseIdle)
-	c.Loop.Resumed = true
+	c.StartWaiting()
 	context.AfterFunc(h.s.Stopped, c.stopping)
 	h.run(w, c)
 }

@@ -92,7 +92,7 @@ func (s *echoServer) serveAccepted(a conn.Accepted) {
 	defer unhook()
 	c.serve()
 	c.finish(func() {
-		c.Entry.State.Store(conn.PhaseClosing)
+		c.BeginClosing()
 		_ = c.Closing().Close()
 		c.Report(conn.StateClosed)
 	})

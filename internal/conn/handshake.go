@@ -36,17 +36,17 @@ func (c *Conn) beginHandshake() {
 	if d := c.Set.Handshake; d > 0 {
 		c.TLS.SetDeadline(c.Now.Add(d))
 	}
-	c.Entry.State.Store(phaseShaking)
-	if c.Server.Ending.Load() && c.Entry.State.CompareAndSwap(phaseShaking, phaseEnding) {
+	c.Entry.move(phaseNew, phaseShaking)
+	if c.Server.Ending.Load() && c.Entry.move(phaseShaking, phaseEnding) {
 		c.TLS.SetDeadline(clock.Earlier(clock.After(c.Now, c.Set.Handshake), time.Now().Add(newConnGrace)))
 	}
 }
 
 // endHandshake ends the time of the handshake.
 func (c *Conn) endHandshake() {
-	if !c.Entry.State.CompareAndSwap(phaseShaking, phaseActive) {
+	if !c.Entry.move(phaseShaking, phaseActive) {
 		c.Server.Table.isClosing() // waits for WarnIdle, which is setting the deadline
-		c.Entry.State.Store(phaseActive)
+		c.Entry.move(phaseEnding, phaseActive)
 	}
 	c.TLS.SetDeadline(time.Time{})
 }

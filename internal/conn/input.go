@@ -31,6 +31,7 @@ type Input struct {
 	HeadAt   int
 	Deadline time.Time // as set on the connection
 	Held     bool      // what is before r has to stay where it is
+	AllRead  bool      // the last read has emptied the socket, and nothing is to be read until the loop says so
 	raw      rawWait   // waits without a buffer, where that is possible
 
 	ByHand atomic.Pointer[time.Time] // the deadline that the program has set
@@ -92,7 +93,7 @@ func (in *Input) lastChance() error {
 		grace = newConnGrace
 	}
 	in.ArmExactly(time.Now().Add(grace))
-	in.C.Loop.Drained = false
+	in.AllRead = false
 	return in.wait()
 }
 
@@ -108,7 +109,7 @@ func (in *Input) Fill() error {
 // Read is fill for those who see to the output themselves.
 func (in *Input) Read() error {
 	in.makeRoom()
-	in.C.Loop.Drained = false
+	in.AllRead = false
 	for range emptyReads {
 		n, err := in.C.NC.Read(in.buf[len(in.buf):cap(in.buf)])
 		if n > 0 {

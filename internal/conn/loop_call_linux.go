@@ -26,8 +26,8 @@ func (c *Conn) RunAway() bool {
 func (c *Conn) StartOffLoop() time.Time {
 	c.Server.Loops.pooled.Add(1)
 	start := c.Now // not much before: clocks are dear
-	if c.Queued || c.Loop.Moved {
-		start, c.Loop.Moved = time.Now(), false
+	if c.Entry.is(phaseQueued) {
+		start = time.Now()
 	}
 	return start
 }

@@ -47,19 +47,18 @@ func (c *Conn) Begun() (began, ready time.Time) {
 
 // Seat is where a connection sits while it serves a connection of a loop.
 type Seat struct {
-	Conn    *LoopConn
-	Worker  *poll.Worker
-	Drained bool      // nothing is to be read until the loop says so
-	Resumed bool      // the connection comes from the loop just now
-	Partial bool      // and has brought a partialInput
-	looked  bool      // the clock was looked at when it came
-	Ended   time.Time // when the program returned off the loop, if that is known
-	started bool      // the first bytes of a turn were read before it began to serve
-	Pending bool      // a turn waits for the program to be called
-	Moved   bool      // and did so until a worker off the loops had time
-	place   *atomic.Uint32
-	what    uint32 // place's index
+	Conn   *LoopConn
+	Worker *poll.Worker
+	Ended  time.Time // when the program returned off the loop, if that is known
+	place  *atomic.Uint32
+	what   uint32 // place's index
 }
+
+// fresh reports whether the connection, which is in its turn number turns, has had no turn since it was attached.
+func (l *Seat) fresh(turns uint64) bool { return turns == l.Conn.Turns }
+
+// StartWaiting has a new connection wait for its first turn.
+func (c *Conn) StartWaiting() { c.Entry.become(phaseIdle) }
 
 func (l *Seat) Leads() bool { return l.Conn != nil && l.Worker.Leads() }
 
@@ -74,7 +73,7 @@ func (c *Conn) ParkedBy(w *poll.Worker, lc *LoopConn) poll.Moment {
 		_, ready := c.Begun()
 		limit, from = clock.Shorter(limit, c.Set.First), ready
 	}
-	if c.Loop.Partial {
+	if c.Entry.is(phasePartial) {
 		limit, from = c.Set.First, lc.partial.began
 		if c.Set.Read > 0 {
 			limit = clock.Shorter(limit, c.Set.Read)
@@ -104,12 +103,16 @@ func (c *Conn) awaitBreak() bool {
 func (c *Conn) LeaveLoop() (net.Conn, error) {
 	if lc := c.Loop.Conn; lc != nil {
 		nc, err := lc.Take()
+		if err == nil {
+			c.Entry.become(phaseTaken)
+		}
 		if lc.TLS != nil && err == nil {
 			lc.TLS.taken = nc
 			nc = lc.TLS.conn
 		}
 		return nc, err
 	}
+	c.Entry.become(phaseTaken)
 	return c.NC, nil
 }
 
@@ -141,8 +144,7 @@ func (c *Conn) Attach(w *poll.Worker, lc *LoopConn) {
 		c.Output.Deadline = time.Time{}
 	}
 	seat := &c.Loop
-	seat.Conn, seat.Worker, seat.looked = lc, w, true
-	seat.Resumed = lc.Entry.State.Load() != phaseActive // or it was parked in the middle of a turn
+	seat.Conn, seat.Worker, c.Input.AllRead = lc, w, false
 	if c.TLS != nil {
 		c.TLS = nil
 	}
@@ -152,7 +154,6 @@ func (c *Conn) Attach(w *poll.Worker, lc *LoopConn) {
 	if part := lc.partial; part != nil {
 		c.Input.buf = append(bufpool.Grow(c.Input.buf[:0], len(part.bytes)+1), part.bytes...)
 		c.Input.R, c.Input.HeadAt = 0, 0
-		c.Loop.Partial = true
 		if w.HasAhead(&lc.Conn) {
 			_ = c.takeAhead() // an error comes again, or is the end
 		}
@@ -164,13 +165,15 @@ func (c *Conn) Expire() {
 	if lc := c.Loop.Conn; lc.partial != nil {
 		lc.partial.stashed = maxStashes // has it wait, and fail
 	} else {
-		lc.Entry.State.CompareAndSwap(PhaseIdle, phaseEnding)
+		lc.Entry.move(phaseIdle, phaseEnding)
 	}
 }
 
 // TakeUnsent takes back what the loop could not send.
 func (c *Conn) TakeUnsent(rest []byte) {
-	c.Loop.Resumed = false
+	if c.Entry.is(phaseStarted) {
+		c.Entry.become(phaseActive) // that turn is over
+	}
 	c.Output.AppendString(string(rest))
 	c.Output.counted -= int64(len(rest)) // ParkLater has counted them
 }
@@ -201,7 +204,7 @@ func (c *Conn) emptyInput() {
 func (c *Conn) MayLeaveUnsent() bool {
 	o, seat := &c.Output, &c.Loop
 	return len(o.Buf) > 0 && len(o.Buf) <= poll.MaxLater && o.Err == nil && o.ByHand.Load() == nil && !o.Cut.Load() &&
-		seat.Drained && !seat.Resumed && seat.Conn.TLS == nil && seat.Worker.MayLater() && !seat.Conn.Ended() &&
+		c.Input.AllRead && seat.Conn.TLS == nil && seat.Worker.MayLater() && !seat.Conn.Ended() &&
 		c.Server.hooks.State == nil && !c.Server.Ending.Load()
 }
 
@@ -224,6 +227,7 @@ func (c *Conn) CloseOnLoop(lc *LoopConn) {
 	if lc.TLS != nil && !c.abrupt {
 		lc.TLS.close()
 	}
+	lc.Entry.become(phaseClosing)
 	lc.Finish()
 	c.Guard("ConnState", func() { c.Report(StateClosed) })
 }

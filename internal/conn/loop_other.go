@@ -17,12 +17,13 @@ type Handler any
 type LoopConn struct{}
 
 type Seat struct {
-	Conn                      *LoopConn
-	Drained, started, Pending bool
-	Ended                     time.Time
+	Conn  *LoopConn
+	Ended time.Time
 }
 
 func (l *Seat) Leads() bool { return false }
+
+func (l *Seat) fresh(uint64) bool { return false }
 
 func (s *Server) ServeOnLoops(*Listener, Handler) (served bool, err error) {
 	return false, nil
@@ -37,6 +38,8 @@ func (s *Server) LoopCounts() loopCounts { return loopCounts{} }
 
 func (c *Conn) Begun() (began, ready time.Time) { return c.since, c.Ready }
 
+func (c *Conn) ResumePartial() (began time.Time) { return c.Now }
+
 func (c *Conn) waitOnLoop() Next { return Park }
 
 func (c *Conn) moreOnLoop() Next { return Park }
@@ -46,6 +49,9 @@ func (c *Conn) awaitBreak() bool { return false }
 
 func (o *Output) writeOnLoop(p []byte) error { return nil }
 
-func (c *Conn) LeaveLoop() (net.Conn, error) { return c.NC, nil }
+func (c *Conn) LeaveLoop() (net.Conn, error) {
+	c.Entry.become(phaseTaken)
+	return c.NC, nil
+}
 
 func (c *Conn) lingerOnLoop(seconds int) {}

@@ -18,25 +18,25 @@ type partialInput struct {
 
 // startWith begins a turn with what the loop has read, as waitOnLoop would.
 func (c *Conn) startWith(p []byte, more bool) {
-	c.Loop.Drained, c.Loop.looked, c.Loop.Resumed, c.Loop.started = !more, false, false, true
 	in := &c.Input
+	in.AllRead = !more
 	in.counted += int64(len(p))
 	if len(p) <= cap(in.buf) {
 		in.buf = append(in.buf[:0], p...)
 	} else {
 		in.buf = append(bufpool.Grow(in.buf[:0], max(len(p), c.Set.ReadBuf)), p...)
 	}
-	if !c.Entry.begin() {
-		c.outrun()
+	if !c.Entry.move(phaseIdle, phaseStarted) {
+		c.beginLate(phaseStarted)
 	}
 }
 
 // takeAhead takes what the loop has read from the connection, as tryRead would.
 func (c *Conn) takeAhead() Next {
 	p, more, err := c.Loop.Worker.TakeAhead()
-	c.Loop.Drained, c.Loop.looked = !more, false
+	in := &c.Input
+	in.AllRead = !more
 	if err == nil {
-		in := &c.Input
 		in.makeRoom()
 		in.buf = append(bufpool.Grow(in.buf, len(p)+1), p...)
 		in.counted += int64(len(p))
@@ -51,51 +51,48 @@ func (c *Conn) waitOnLoop() Next {
 	if err := c.Output.Flush(); err != nil {
 		return c.EndedBy(err)
 	}
-	state := &c.Entry.State
-	if !c.Loop.Resumed {
+	waited := c.Entry.waits() // until the loop had it served
+	if !waited {
 		c.Report(StateIdle)
-		if !state.CompareAndSwap(phaseActive, PhaseIdle) {
-			return c.EndedBy(ErrIdle)
-		}
+		c.Entry.become(phaseIdle)
 	}
 	n := Step
 	if c.Loop.Worker.HasAhead(&c.Loop.Conn.Conn) {
 		n = c.takeAhead()
 	} else {
-		n = c.tryRead()
+		n = c.tryRead(!waited)
 	}
 	var err error
-	switch phase := state.Load(); {
+	switch now := c.Entry.now(); {
 	case n == Step:
 	case n == Ended:
 		err = c.Err
-	case phase == phaseEnding:
+	case now == phaseEnding:
 		err = ErrIdle
-	case phase == PhaseIdle && c.mayNotIdle():
+	case now == phaseIdle && c.mayNotIdle():
 		err = c.Input.lastChance()
 	default:
 		return n
 	}
-	c.Loop.Resumed = false
 	return c.beganTurn(err)
 }
 
 // moreOnLoop reads more bytes in the middle of a turn. If none have arrived, it returns Park.
 func (c *Conn) moreOnLoop() Next {
-	c.Loop.Resumed = false
 	if c.Loop.Worker.HasAhead(&c.Loop.Conn.Conn) {
 		return c.takeAhead()
 	}
-	return c.tryRead()
+	return c.tryRead(true)
 }
 
-// tryRead appends the bytes that have arrived to the input. If none have arrived, it returns Park.
-func (c *Conn) tryRead() Next {
+// tryRead appends the bytes that have arrived to the input, and has Now say when, unless it does already. If none have
+// arrived, it returns Park.
+func (c *Conn) tryRead(look bool) Next {
 	lc := c.Loop.Conn
-	if c.Loop.Drained && !lc.Ended() {
+	in := &c.Input
+	if in.AllRead && !lc.Ended() {
 		return Park
 	}
-	in := &c.Input
 	if in.Empty() {
 		in.R, in.HeadAt, in.buf = 0, 0, in.buf[:0]
 	}
@@ -107,19 +104,18 @@ func (c *Conn) tryRead() Next {
 		n, err = lc.TLS.tryRead(free)
 	} else {
 		n, err = lc.TryRead(free)
-		c.Loop.Drained = n < len(free)
+		in.AllRead = n < len(free)
 	}
 	if err == syscall.EAGAIN {
-		c.Loop.Drained = true
+		in.AllRead = true
 		return Park
 	}
 	if err != nil {
 		return c.EndedBy(err)
 	}
-	if !c.Loop.looked {
+	if look {
 		c.Now = c.Loop.Worker.Now()
 	}
-	c.Loop.looked = false
 	in.Count(n)
 	in.buf = in.buf[:len(in.buf)+n]
 	return Step
@@ -140,7 +136,7 @@ func (c *Conn) StartAhead(w *poll.Worker, pc *poll.Conn) {
 
 // ResumePartial goes on with a partialInput, and returns when that began to arrive.
 func (c *Conn) ResumePartial() (began time.Time) {
-	c.Loop.Partial, c.Loop.Resumed, c.Queued = false, false, false
+	c.Entry.become(phaseActive)
 	return c.Loop.Conn.partial.began
 }
 
@@ -154,7 +150,7 @@ func (c *Conn) MoreInput() (more bool, n Next) {
 	if err := c.Output.Flush(); err != nil {
 		return false, c.EndedBy(err)
 	}
-	switch c.tryRead() {
+	switch c.tryRead(true) {
 	case Step:
 		return true, Step
 	case Ended: // the read that waits returns the same error
@@ -170,7 +166,7 @@ func (c *Conn) PutAside(began time.Time) {
 		stashed += lc.partial.stashed
 	}
 	lc.partial = &partialInput{bytes.Clone(c.Input.Unread()), began, stashed}
-	c.Loop.Partial = true
+	c.Entry.become(phasePartial)
 }
 
 // DropPartial is called when the wire has all that it waited for.

@@ -120,7 +120,8 @@ func (s *Server) turnAwayFromLoop(lc *LoopConn, reason error) {
 
 // Sent implements poll.Handler.
 func (s Loops) Sent(pc *poll.Conn) bool {
-	pc.Data.(*LoopConn).Entry.State.CompareAndSwap(phaseActive, PhaseIdle)
+	c := &pc.Data.(*LoopConn).Entry
+	c.move(c.now(), phaseIdle)
 	return !s.Ending.Load() && !s.NoIdle.Load() // or who sets these finds it idle
 }
 

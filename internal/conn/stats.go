@@ -75,8 +75,8 @@ func (t *Table) CountStates() (n counts) {
 			continue // a bookmark
 		}
 		n.Open++
-		switch c.State.Load() {
-		case PhaseIdle, phaseLast:
+		switch c.now() {
+		case phaseIdle, phaseLast:
 			n.Idle++
 		case phaseShaking:
 			n.Shaking++

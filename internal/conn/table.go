@@ -32,7 +32,7 @@ type Table struct {
 // Entry is a connection in a table.
 type Entry struct {
 	NC     net.Conn
-	State  atomic.Int32 // a phase
+	phase  atomic.Int32 // see move
 	served atomic.Bool  // it has had a turn
 	client *clientConns // who it is counted for, if it is; guarded by the table's lock, like the links
 
@@ -154,21 +154,4 @@ func clientNetwork(a net.Addr) netip.Addr {
 		}
 	}
 	return ip
-}
-
-// phase is what Shutdown has to know of a connection.
-type phase = int32
-
-const (
-	phaseActive  phase = iota
-	PhaseIdle          // waits for the first byte of a turn
-	phaseLast          // the same, but for a moment longer, see Table.WarnIdle
-	phaseShaking       // in a TLS handshake
-	phaseEnding        // has to end: no time is left to wait for bytes, or little for the handshake
-	PhaseClosing       // its Close was called
-)
-
-// begin makes a connection active that has waited for bytes. It reports false if its time to wait is over.
-func (c *Entry) begin() bool {
-	return c.State.CompareAndSwap(PhaseIdle, phaseActive) || c.State.CompareAndSwap(phaseLast, phaseActive)
 }

@@ -38,10 +38,10 @@ func (t *Table) WarnIdle(served bool) (fresh bool) {
 		if served && !brought {
 			return
 		}
-		if c.State.CompareAndSwap(phaseShaking, phaseEnding) {
+		if c.move(phaseShaking, phaseEnding) {
 			c.NC.SetDeadline(time.Now().Add(newConnGrace))
 		}
-		if c.State.CompareAndSwap(PhaseIdle, phaseLast) && !brought {
+		if c.move(phaseIdle, phaseLast) && !brought {
 			fresh = true
 		}
 	})
@@ -54,7 +54,7 @@ func (t *Table) EndWarned(served bool) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
 	t.each(func(c *Entry) {
-		if served && !c.served.Load() || !c.State.CompareAndSwap(phaseLast, phaseEnding) {
+		if served && !c.served.Load() || !c.move(phaseLast, phaseEnding) {
 			return
 		}
 		if lc, ok := c.NC.(asleep); ok {
@@ -100,7 +100,7 @@ func (t *Table) cutAll() (quick []net.Conn, slow map[*Entry]net.Conn) {
 			quick = append(quick, socket)
 			return
 		}
-		if _, begun := t.cutting[c]; !begun && c.State.Load() != PhaseClosing {
+		if _, begun := t.cutting[c]; !begun && !c.is(phaseClosing) {
 			slow[c] = c.NC
 		}
 		if t.cutting == nil {

@@ -12,17 +12,19 @@ import (
 // ErrIdle ends a connection that has brought nothing more. It is routine.
 var ErrIdle = errors.New("the connection stayed idle")
 
-// WaitIdle waits for the first byte of a turn, if none is there.
+// WaitIdle waits for the first byte of a turn, if none is there. It returns Resume if it has none to wait for.
 func (c *Conn) WaitIdle() Next {
-	if c.Loop.Pending { // it was read before the connection was moved here
-		return Step
-	}
-	if c.Loop.started {
-		c.Loop.started, c.Queued = false, false
+	switch now := c.Entry.now(); {
+	case now == phaseStarted && c.Loop.fresh(c.Turns) && !c.Input.Empty():
 		c.Report(StateActive)
 		return Step
+	case now == phaseQueued && !c.Input.Empty():
+		return Step
+	case now == phasePartial || now == phasePending:
+		return Resume
 	}
-	if c.Queued = !c.Input.Empty(); c.Queued {
+	if !c.Input.Empty() {
+		c.Entry.become(phaseQueued)
 		return Step
 	}
 	if c.Loop.Conn != nil {
@@ -47,9 +49,7 @@ func (c *Conn) WaitIdle() Next {
 	// In this order Shutdown either finds the connection idle, and its deadline is the
 	// last one to be set, or has begun before, and is seen here.
 	c.Input.arm(timeout)
-	if !c.Entry.State.CompareAndSwap(phaseActive, PhaseIdle) {
-		return c.EndedBy(ErrIdle)
-	}
+	c.Entry.become(phaseIdle)
 	var err error
 	if c.mayNotIdle() {
 		err = c.Input.lastChance()
@@ -61,32 +61,58 @@ func (c *Conn) WaitIdle() Next {
 
 // beganTurn is the end of WaitIdle: err is the result of waiting for the first byte.
 func (c *Conn) beganTurn(err error) Next {
-	begun := c.Entry.begin()
 	if err != nil {
+		c.Entry.giveUp()
 		if err == io.EOF || clock.IsTimeout(err) {
 			err = ErrIdle
 		}
 		return c.EndedBy(err)
 	}
-	if !begun {
-		c.outrun()
+	if !c.Entry.move(phaseIdle, phaseActive) {
+		c.beginLate(phaseActive)
 	}
 	c.Report(StateActive)
 	return Step
 }
 
-// outrun makes a connection active whose time to wait was over when bytes arrived. It does nothing for a connection that was
-// parked in the middle of a turn.
-func (c *Conn) outrun() {
-	if c.Entry.State.Load() == phaseActive {
+// beginLate begins a turn of a connection whose time to wait is nearly over, or was over when bytes arrived. It does nothing for
+// a connection that was parked in the middle of a turn.
+func (c *Conn) beginLate(turn phase) {
+	if !c.Entry.waits() || c.Entry.move(phaseLast, turn) {
 		return
 	}
 	c.Server.Table.isClosing() // waits for EndWarned, which is waking the connection
-	c.Entry.State.Store(phaseActive)
+	c.Entry.move(phaseEnding, turn)
 	if c.Loop.Conn == nil {
 		c.Input.Deadline = time.Time{}
 		c.NC.SetReadDeadline(time.Time{})
 	}
+}
+
+// StartClock reads the clock if the turn had to wait for the server, so that this time does not count. It reports whether
+// it did.
+func (c *Conn) StartClock() bool {
+	if !c.Entry.is(phaseQueued) {
+		return false
+	}
+	c.Entry.become(phaseActive)
+	c.ReadClock()
+	return true
+}
+
+// MoveTurn is how a step ends that has another goroutine call the program for the turn.
+func (c *Conn) MoveTurn() Next {
+	c.Entry.become(phasePending)
+	return Move
+}
+
+// ResumeMoved goes on with a turn that was moved here. It reports false if the turn has a partialInput instead.
+func (c *Conn) ResumeMoved() bool {
+	if c.Entry.is(phasePartial) {
+		return false
+	}
+	c.Entry.become(phaseQueued)
+	return true
 }
 
 // CountTurn counts a turn of the wire.
@@ -96,6 +122,9 @@ func (c *Conn) CountTurn() {
 	}
 	c.counted++
 }
+
+// BeginClosing is called before the connection is closed. Table.CloseAll leaves it alone from then on.
+func (c *Conn) BeginClosing() { c.Entry.become(phaseClosing) }
 
 // mayNotIdle reports whether the connection ends instead of becoming idle.
 func (c *Conn) mayNotIdle() bool {

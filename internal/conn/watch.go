@@ -55,7 +55,7 @@ func (c *Conn) watchInput(w *Watch, lost func()) {
 func (c *Conn) EndWatch(w *Watch) {
 	c.Input.ArmExactly(time.Unix(1, 0))
 	<-w.ended
-	c.Loop.Drained = false
+	c.Input.AllRead = false
 	if len(w.ahead) > 0 {
 		c.Input.makeRoom()
 		c.Input.buf = append(c.Input.buf, w.ahead...)

@@ -16,6 +16,14 @@ var RaceEnabled bool
 // listener accepted.
 var ServeAccepted func(server any, c net.Conn) error
 
+// WatchMoves makes a server's connection panic if its state changes in a way that is not in the picture of internal/conn.
+// WatchMoves must be called before there are servers.
+var WatchMoves func()
+
+// Moves returns how often the connections of all servers have changed their states since WatchMoves was called. The keys
+// are all changes in the picture, for example "idle→last".
+var Moves func() map[string]uint64
+
 // ConnectBy sets the function with which a *gallop.TCPDialer connects to an address, in place of the network.
 var ConnectBy func(dialer any, connect func(ctx context.Context, network, addr string) (net.Conn, error))
 

@@ -15,6 +15,11 @@ import (
 // RaceEnabled reports whether the race detector runs.
 var RaceEnabled = testhook.RaceEnabled
 
+func init() { testhook.WatchMoves() }
+
+// Moves returns how often the connections of all servers have changed their states, by the names of both states.
+func Moves() map[string]uint64 { return testhook.Moves() }
+
 // Transport is a way in which a server serves connections in memory. The connections are those of package wiretest. A
 // Transport works in virtual time and in real time.
 type Transport struct {
