@@ -54,11 +54,33 @@ func (r rawConn) until(f func(uintptr) bool, bit uint32) error {
 	}
 }
 
+// setPeer sets the peer's address. An address without a zone needs 16 bytes, and most have none.
+func (c *Conn) setPeer(peer netip.AddrPort) {
+	if !peer.IsValid() {
+		return
+	}
+	c.addr, c.port = peer.Addr().As16(), peer.Port()
+	if peer.Addr().Zone() != "" {
+		c.asked.Store(&addresses{remote: net.TCPAddrFromAddrPort(peer)})
+	}
+}
+
+// hasPeer reports whether the peer has an address: whether the socket is not a unix one.
+func (c *Conn) hasPeer() bool { return c.addr != [16]byte{} }
+
 // Peer returns the client's address. It is invalid for unix sockets.
-func (c *Conn) Peer() netip.AddrPort { return netip.AddrPortFrom(c.addr, c.port) }
+func (c *Conn) Peer() netip.AddrPort {
+	if !c.hasPeer() {
+		return netip.AddrPort{}
+	}
+	if remote := c.known().remote; remote != nil {
+		return remote.AddrPort()
+	}
+	return netip.AddrPortFrom(netip.AddrFrom16(c.addr).Unmap(), c.port)
+}
 
 func (c *Conn) network() string {
-	if c.addr.IsValid() {
+	if c.hasPeer() {
 		return "tcp"
 	}
 	return "unix"
@@ -66,7 +88,7 @@ func (c *Conn) network() string {
 
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr {
-	if !c.addr.IsValid() {
+	if !c.hasPeer() {
 		return &net.UnixAddr{Net: "unix", Name: c.peerName()}
 	}
 	known := c.known()
@@ -101,7 +123,7 @@ func (c *Conn) LocalAddr() net.Addr {
 	if known.local != nil {
 		return known.local
 	}
-	if c.addr.IsValid() {
+	if c.hasPeer() {
 		return &net.TCPAddr{}
 	}
 	return &net.UnixAddr{Net: "unix"}

@@ -3,7 +3,6 @@ package poll
 import (
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -45,7 +44,7 @@ type Conn struct {
 	timer clock.Timer[*Conn]
 	view  atomic.Pointer[view] // set while a goroutine waits, and once a deadline was set
 
-	addr  netip.Addr                // of the peer; invalid if the socket is a unix one
+	addr  [16]byte                  // of the peer, see Peer; zero if the socket is a unix one
 	asked atomic.Pointer[addresses] // results of RemoteAddr and LocalAddr
 }
 

@@ -304,7 +304,13 @@ func TestAddresses(t *testing.T) {
 		c := &Conn{}
 		c.Init(-1, addrPort(tt.sa))
 		c.uses.shut()
+		if c.Peer() != addrPort(tt.sa) {
+			t.Errorf("%#v: the peer is %v", tt.sa, c.Peer())
+		}
 		got := c.RemoteAddr().String()
+		if c.Peer() != addrPort(tt.sa) {
+			t.Errorf("%#v: the peer is %v after RemoteAddr", tt.sa, c.Peer())
+		}
 		if c.RemoteAddr().Network() == "unix" {
 			got = "unix"
 		}

@@ -204,7 +204,8 @@ func (g *Group) ended(l *Loop) {
 
 // Init sets the descriptor and the peer's address of c. The address is invalid for unix sockets.
 func (c *Conn) Init(fd int, peer netip.AddrPort) {
-	c.fd, c.addr, c.port = int32(fd), peer.Addr(), peer.Port()
+	c.fd = int32(fd)
+	c.setPeer(peer)
 }
 
 // Add gives c to a loop. c.Data must be set. w is the worker that accepted c from a listener; it serves c until it
