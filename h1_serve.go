@@ -11,10 +11,9 @@ import (
 func (c *serverConn) serve() conn.Next {
 	for {
 		n := c.WaitIdle()
-		switch n {
-		case conn.Step:
+		if n == conn.Step {
 			n = c.readRequest(c.Now)
-		case conn.Resume:
+		} else if n == conn.Resume {
 			n = c.resumeRequest()
 		}
 		if n == conn.Step {

@@ -120,8 +120,7 @@ func (s *Server) turnAwayFromLoop(lc *LoopConn, reason error) {
 
 // Sent implements poll.Handler.
 func (s Loops) Sent(pc *poll.Conn) bool {
-	c := &pc.Data.(*LoopConn).Entry
-	c.move(c.now(), phaseIdle)
+	pc.Data.(*LoopConn).Entry.become(phaseIdle)
 	return !s.Ending.Load() && !s.NoIdle.Load() // or who sets these finds it idle
 }
 

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// phase is the state of a connection. A connection is in one phase at a time. [Entry.move] makes all transitions, and there are
-// no others than these:
+// phase is the state of a connection. A connection is in one phase at a time. [Entry.move] and
+// [Entry.become] make all transitions, and there are no others than these:
 //
 //	           TLS               done
 //	new ─────────────▶ shaking ─────────▶ active
@@ -96,11 +96,14 @@ func (c *Entry) move(from, to phase) bool {
 	return c.phase.CompareAndSwap(int32(from), int32(to)) && (!watchesPhases || noteMove(from, to))
 }
 
-// become is move from whatever phase c is in. The goroutine that serves c calls it when the phase is one that no other
-// goroutine changes.
+// become makes a transition from whatever phase c is in. The goroutine that serves c calls it when the phase is one that no
+// other goroutine changes.
 func (c *Entry) become(to phase) {
-	for !c.move(c.now(), to) {
+	if watchesPhases {
+		c.noteBecome(to)
+		return
 	}
+	c.phase.Store(int32(to))
 }
 
 // waits reports whether c waits for bytes, or has waited and its time is over.
@@ -134,6 +137,12 @@ func Moves() map[string]uint64 {
 		}
 	}
 	return all
+}
+
+// noteBecome is become with transitions being counted.
+func (c *Entry) noteBecome(to phase) {
+	for !c.move(c.now(), to) {
+	}
 }
 
 // noteMove counts a transition. It returns true.
