@@ -18,7 +18,7 @@ func (s *Server) loopHandler() conn.Handler { return loopServer{conn.Loops{Serve
 func (h loopServer) Begin(w *poll.Worker, pc *poll.Conn) {
 	s, lc := h.s, pc.Data.(*conn.LoopConn)
 	switch {
-	case lc.TLS != nil:
+	case lc.IsTLS():
 		lc.HandOver() // a handshake takes long
 	case w.Leads():
 		s.serveNew(w, lc)
@@ -39,7 +39,7 @@ func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
 	c, lc := h.s.connOf(w), pc.Data.(*conn.LoopConn)
 	c.attach(w, lc)
 	c.StartAhead(w, pc)
-	h.s.runOn(w, c, lc.TLS != nil && !lc.TLS.Shaken)
+	h.s.runOn(w, c, lc.IsTLS() && !lc.TLS().Shaken)
 }
 
 // Expire implements poll.Handler.
@@ -125,7 +125,7 @@ func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
 	}()
 	if isNew {
 		c.Report(conn.StateNew)
-		if lc.TLS != nil && !c.shakeHands(lc) {
+		if lc.IsTLS() && !c.shakeHands(lc) {
 			settled = true
 			s.finish(w, c, lc, true, false)
 			return

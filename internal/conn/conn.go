@@ -76,7 +76,8 @@ func (c *Conn) Start(s *Server, w Wire, nc net.Conn, of *Listener) {
 	c.ReadClock()
 	c.since = c.Now
 	c.Input.raw.init(nc)
-	c.Entry, c.own.NC, c.own.context = &c.own, nc, s.newContext(of)
+	c.Entry, c.own.NC = &c.own, nc
+	c.own.setContext(s.newContext(of))
 }
 
 // Prepare makes c a seat for connections of s.
@@ -152,10 +153,10 @@ func (s *Server) newContext(of *Listener) *connContext {
 
 // Context returns the context of the connection, nil if it has none.
 func (c *Conn) Context() context.Context {
-	cc := c.Entry.context
-	if cc == nil {
+	if c.Entry.rare == nil || c.Entry.rare.context == nil {
 		return nil
 	}
+	cc := c.Entry.rare.context
 	if cc.own == nil {
 		cc.own = cc.base
 		if f := c.Server.hooks.Context; f != nil {

@@ -15,20 +15,50 @@ import (
 type LoopConn struct {
 	poll.Conn
 	Entry Entry
-	TLS   *loopTLS // nil without TLS
 	ID    uint64
 	Turns uint64
 	since time.Time
+}
 
-	partial *partialInput // nil if there is none
+// loopParts are what few connections of a loop have, see rareParts.
+type loopParts struct {
+	tls     *loopTLS
+	partial *partialInput
+}
+
+// IsTLS reports whether the connection is one of TLS.
+func (lc *LoopConn) IsTLS() bool { return lc.Entry.rare != nil && lc.Entry.rare.tls != nil }
+
+// isPartial reports whether there is a partialInput.
+func (lc *LoopConn) isPartial() bool { return lc.Entry.rare != nil && lc.Entry.rare.partial != nil }
+
+// TLS returns nil if the connection is not one of TLS.
+func (lc *LoopConn) TLS() *loopTLS {
+	if lc.Entry.rare == nil {
+		return nil
+	}
+	return lc.Entry.rare.tls
+}
+
+// partial returns nil if there is no partialInput.
+func (lc *LoopConn) partial() *partialInput {
+	if lc.Entry.rare == nil {
+		return nil
+	}
+	return lc.Entry.rare.partial
+}
+
+func (lc *LoopConn) setPartial(p *partialInput) {
+	lc.Entry.withRare().partial = p
+	lc.Entry.dropRare()
 }
 
 func (lc *LoopConn) kick() { lc.Kick() }
 
 // Visible returns the connection as the program sees it.
 func (lc *LoopConn) Visible() net.Conn {
-	if lc.TLS != nil {
-		return lc.TLS.conn
+	if t := lc.TLS(); t != nil {
+		return t.conn
 	}
 	return lc
 }
@@ -39,7 +69,7 @@ func (c *Conn) Begun() (began, ready time.Time) {
 	switch {
 	case lc == nil:
 		return c.since, c.Ready
-	case lc.TLS != nil:
+	case lc.IsTLS():
 		return lc.since, c.Ready
 	}
 	return lc.since, lc.since
@@ -74,7 +104,7 @@ func (c *Conn) ParkedBy(w *poll.Worker, lc *LoopConn) poll.Moment {
 		limit, from = clock.Shorter(limit, c.Set.First), ready
 	}
 	if c.Entry.is(phasePartial) {
-		limit, from = c.Set.First, lc.partial.began
+		limit, from = c.Set.First, lc.partial().began
 		if c.Set.Read > 0 {
 			limit = clock.Shorter(limit, c.Set.Read)
 		}
@@ -106,9 +136,9 @@ func (c *Conn) LeaveLoop() (net.Conn, error) {
 		if err == nil {
 			c.Entry.become(phaseTaken)
 		}
-		if lc.TLS != nil && err == nil {
-			lc.TLS.taken = nc
-			nc = lc.TLS.conn
+		if t := lc.TLS(); t != nil && err == nil {
+			t.taken = nc
+			nc = t.conn
 		}
 		return nc, err
 	}
@@ -148,10 +178,17 @@ func (c *Conn) Attach(w *poll.Worker, lc *LoopConn) {
 	if c.TLS != nil {
 		c.TLS = nil
 	}
-	if lc.TLS != nil {
-		lc.TLS.attach(c)
+	if lc.Entry.rare != nil {
+		c.attachRare(w, lc)
 	}
-	if part := lc.partial; part != nil {
+}
+
+// attachRare is Attach for the rare parts of lc.
+func (c *Conn) attachRare(w *poll.Worker, lc *LoopConn) {
+	if t := lc.TLS(); t != nil {
+		t.attach(c)
+	}
+	if part := lc.partial(); part != nil {
 		c.Input.buf = append(bufpool.Grow(c.Input.buf[:0], len(part.bytes)+1), part.bytes...)
 		c.Input.R, c.Input.HeadAt = 0, 0
 		if w.HasAhead(&lc.Conn) {
@@ -162,8 +199,9 @@ func (c *Conn) Attach(w *poll.Worker, lc *LoopConn) {
 
 // Expire has the connection end whose time is over.
 func (c *Conn) Expire() {
-	if lc := c.Loop.Conn; lc.partial != nil {
-		lc.partial.stashed = maxStashes // has it wait, and fail
+	lc := c.Loop.Conn
+	if part := lc.partial(); part != nil {
+		part.stashed = maxStashes // has it wait, and fail
 	} else {
 		lc.Entry.move(phaseIdle, phaseEnding)
 	}
@@ -182,8 +220,8 @@ func (c *Conn) TakeUnsent(rest []byte) {
 // reports true and c serves only lc, then c may be serving lc again on another goroutine.
 func (c *Conn) Park(w *poll.Worker, lc *LoopConn, by poll.Moment) bool {
 	c.emptyInput()
-	if lc.TLS != nil {
-		lc.TLS.out = nil
+	if t := lc.TLS(); t != nil {
+		t.out = nil
 	}
 	if !w.Leads() {
 		c.Publish()
@@ -204,7 +242,7 @@ func (c *Conn) emptyInput() {
 func (c *Conn) MayLeaveUnsent() bool {
 	o, seat := &c.Output, &c.Loop
 	return len(o.Buf) > 0 && len(o.Buf) <= poll.MaxLater && o.Err == nil && o.ByHand.Load() == nil && !o.Cut.Load() &&
-		c.Input.AllRead && seat.Conn.TLS == nil && seat.Worker.MayLater() && !seat.Conn.Ended() &&
+		c.Input.AllRead && !seat.Conn.IsTLS() && seat.Worker.MayLater() && !seat.Conn.Ended() &&
 		c.Server.hooks.State == nil && !c.Server.Ending.Load()
 }
 
@@ -224,8 +262,8 @@ func (c *Conn) ParkLater(w *poll.Worker, lc *LoopConn) {
 
 // CloseOnLoop closes lc, which c has served.
 func (c *Conn) CloseOnLoop(lc *LoopConn) {
-	if lc.TLS != nil && !c.abrupt {
-		lc.TLS.close()
+	if t := lc.TLS(); t != nil && !c.abrupt {
+		t.close()
 	}
 	lc.Entry.become(phaseClosing)
 	lc.Finish()

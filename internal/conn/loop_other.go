@@ -16,6 +16,8 @@ type Handler any
 
 type LoopConn struct{}
 
+type loopParts struct{}
+
 type Seat struct {
 	Conn  *LoopConn
 	Ended time.Time

@@ -100,8 +100,8 @@ func (c *Conn) tryRead(look bool) Next {
 	free := in.buf[len(in.buf):cap(in.buf)]
 	var n int
 	var err error
-	if lc.TLS != nil {
-		n, err = lc.TLS.tryRead(free)
+	if t := lc.TLS(); t != nil {
+		n, err = t.tryRead(free)
 	} else {
 		n, err = lc.TryRead(free)
 		in.AllRead = n < len(free)
@@ -127,7 +127,7 @@ const maxStashes = 8
 
 // StartAhead begins a turn with what the loop has read from the connection, if it has.
 func (c *Conn) StartAhead(w *poll.Worker, pc *poll.Conn) {
-	if c.Loop.Conn.partial == nil {
+	if !c.Loop.Conn.isPartial() {
 		if p, more, ok := w.TakeBytes(pc); ok {
 			c.startWith(p, more)
 		}
@@ -137,14 +137,14 @@ func (c *Conn) StartAhead(w *poll.Worker, pc *poll.Conn) {
 // ResumePartial goes on with a partialInput, and returns when that began to arrive.
 func (c *Conn) ResumePartial() (began time.Time) {
 	c.Entry.become(phaseActive)
-	return c.Loop.Conn.partial.began
+	return c.Loop.Conn.partial().began
 }
 
 // MoreInput reads more of what the wire needs completely. If there is no more, and n is Park, then the wire calls
 // PutAside. If there is no more, and n is Step, it waits.
 func (c *Conn) MoreInput() (more bool, n Next) {
 	lc := c.Loop.Conn
-	if lc.partial != nil && lc.partial.stashed >= maxStashes {
+	if part := lc.partial(); part != nil && part.stashed >= maxStashes {
 		return false, Step
 	}
 	if err := c.Output.Flush(); err != nil {
@@ -162,16 +162,16 @@ func (c *Conn) MoreInput() (more bool, n Next) {
 // PutAside keeps what has arrived since began until there is more.
 func (c *Conn) PutAside(began time.Time) {
 	lc, stashed := c.Loop.Conn, uint8(1)
-	if lc.partial != nil {
-		stashed += lc.partial.stashed
+	if part := lc.partial(); part != nil {
+		stashed += part.stashed
 	}
-	lc.partial = &partialInput{bytes.Clone(c.Input.Unread()), began, stashed}
+	lc.setPartial(&partialInput{bytes.Clone(c.Input.Unread()), began, stashed})
 	c.Entry.become(phasePartial)
 }
 
 // DropPartial is called when the wire has all that it waited for.
 func (c *Conn) DropPartial() {
-	if lc := c.Loop.Conn; lc.partial != nil {
-		lc.partial = nil
+	if c.Loop.Conn.isPartial() {
+		c.Loop.Conn.setPartial(nil)
 	}
 }

@@ -45,7 +45,7 @@ func (t *loopTLS) attach(c *Conn) {
 
 // Shaken is called when the handshake of a connection is over, and the wire is going to serve the connection on its loop.
 func (c *Conn) Shaken() {
-	t := c.Loop.Conn.TLS
+	t := c.Loop.Conn.TLS()
 	t.Shaken, t.ready, c.Ready, t.out = true, c.Now, c.Now, &c.Output
 }
 

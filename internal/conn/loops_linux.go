@@ -83,14 +83,14 @@ func (s Loops) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer netip.Addr
 	}
 	of := pl.Data.(*Listener)
 	secure, isTLS := of.Listener.(*TLSListener)
-	lc.Entry.context = s.newContext(of)
+	lc.Entry.setContext(s.newContext(of))
 	lc.Ahead = !isTLS
 	if err := w.Group().Add(w, &lc.Conn, by); err != nil {
 		s.Log.printf("a connection is lost: %v", err)
 		return nil
 	}
 	if isTLS {
-		lc.TLS = newLoopTLS(lc, secure.Config)
+		lc.Entry.withRare().tls = newLoopTLS(lc, secure.Config)
 	}
 	if err := s.Admit(); err != nil {
 		s.turnAwayFromLoop(lc, err)
@@ -111,7 +111,7 @@ func (s Loops) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer netip.Addr
 // turnAwayFromLoop is TurnAway for a connection that a loop has accepted.
 func (s *Server) turnAwayFromLoop(lc *LoopConn, reason error) {
 	defer lc.Finish()
-	if lc.TLS != nil {
+	if lc.IsTLS() {
 		s.TurnAway(lc.Visible(), reason, true)
 	} else if nc, err := lc.Take(); err == nil {
 		s.TurnAway(nc, reason, true)

@@ -32,13 +32,40 @@ type Table struct {
 // Entry is a connection in a table.
 type Entry struct {
 	NC     net.Conn
-	phase  atomic.Int32 // see move
+	phase  atomic.Int32 // see state.go
 	served atomic.Bool  // it has had a turn
-	client *clientConns // who it is counted for, if it is; guarded by the table's lock, like the links
+	rare   *rareParts   // nil for most connections
 
-	context *connContext // nil if the server has no contexts for connections
+	next, prev *Entry // guarded by the table's lock
+}
 
-	next, prev *Entry
+// rareParts are what few connections have. They are apart so that an idle connection is small. The goroutine that serves the
+// connection uses them.
+type rareParts struct {
+	client  *clientConns // who the connection is counted for
+	context *connContext
+	loopParts
+}
+
+// withRare returns the rare parts of c, which has some from now on.
+func (c *Entry) withRare() *rareParts {
+	if c.rare == nil {
+		c.rare = new(rareParts)
+	}
+	return c.rare
+}
+
+// dropRare forgets the rare parts if all of them are nil.
+func (c *Entry) dropRare() {
+	if *c.rare == (rareParts{}) {
+		c.rare = nil
+	}
+}
+
+func (c *Entry) setContext(of *connContext) {
+	if of != nil {
+		c.withRare().context = of
+	}
 }
 
 // clientConns are the connections of a client.
@@ -93,8 +120,15 @@ func (t *Table) count(c *Entry) error {
 		return ErrTooManyOfClient
 	}
 	client.n++
-	c.client = client
+	c.withRare().client = client
 	return nil
+}
+
+// uncount counts a connection of a client out. t is locked.
+func (t *Table) uncount(client *clientConns) {
+	if client.n--; client.n == 0 {
+		delete(t.perIP, client.from)
+	}
 }
 
 // Leave takes a connection that is not in the ring out of the count.
@@ -121,11 +155,9 @@ func (t *Table) Drop(c *Entry) {
 	c.prev.next, c.next.prev = c.next, c.prev
 	c.next, c.prev = nil, nil
 	delete(t.cutting, c)
-	if c.client != nil {
-		if c.client.n--; c.client.n == 0 {
-			delete(t.perIP, c.client.from)
-		}
-		c.client = nil
+	if c.rare != nil && c.rare.client != nil {
+		t.uncount(c.rare.client)
+		c.rare.client = nil
 	}
 }
 
