@@ -5,7 +5,7 @@
 //
 //	Server    what the connections of one server have in common: settings, hooks, the table, listeners, loops
 //	Table     all connections and listeners, their states, and how all of them end
-//	Entry     a connection in the table
+//	Entry     a connection in the table, and its phase: state.go has a picture of all phases
 //	Conn      a connection while a goroutine serves it, with its Input and Output
 //	LoopConn  a connection of an event loop while nothing serves it: as small as possible
 //	Seat      where a Conn sits while it serves a LoopConn
