@@ -131,6 +131,7 @@ func TestFrameRules(t *testing.T) {
 		{"padded DATA without a pad length", post(1) + data(1, flagPadded, ""), "C FRAME_SIZE_ERROR"},
 		{"padded HEADERS", frame(typeHeaders, flagPadded|flagEndHeaders|flagEndStream, 1, "\x02", block(get...), "\x00\x00"), ""},
 		{"padding longer than HEADERS", frame(typeHeaders, flagPadded|flagEndHeaders, 1, "\xff", block(get...)), "C PROTOCOL_ERROR"},
+		{"padding one byte longer than HEADERS", frame(typeHeaders, flagPadded|flagEndHeaders, 1, "\x03", "\x82\x00"), "C PROTOCOL_ERROR"},
 		{"HEADERS without a pad length", frame(typeHeaders, flagPadded|flagEndHeaders, 1), "C FRAME_SIZE_ERROR"},
 		{"HEADERS with half a priority", frame(typeHeaders, flagPriority|flagEndHeaders, 1, "abc"), "C FRAME_SIZE_ERROR"},
 		{"HEADERS with priority", frame(typeHeaders, flagPriority|flagEndHeaders, 1, prio, block(get...)), ""},

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2"
-	xhpack "golang.org/x/net/http2/hpack"
 
 	"github.com/gallop-http/gallop/internal/hpack"
 	"github.com/gallop-http/gallop/internal/message"
@@ -48,7 +47,11 @@ func newSide(cfg *Config) *side {
 
 // feed passes bytes to the connection, as a caller with a read buffer does.
 func (s *side) feed(p []byte) {
-	s.rest = append(s.rest, p...)
+	if len(s.rest) == 0 {
+		s.rest = p
+	} else {
+		s.rest = append(s.rest, p...)
+	}
 	s.resume()
 }
 
@@ -239,13 +242,13 @@ func block(lines ...string) string {
 		i := strings.Index(line[1:], ":") + 1
 		name, value := line[:i], strings.TrimPrefix(line[i+1:], " ")
 		b = append(b, 0)
-		b = xhpackString(b, name)
-		b = xhpackString(b, value)
+		b = appendText(b, name)
+		b = appendText(b, value)
 	}
 	return string(b)
 }
 
-func xhpackString(b []byte, s string) []byte {
+func appendText(b []byte, s string) []byte {
 	if len(s) < 127 {
 		return append(append(b, byte(len(s))), s...)
 	}
@@ -256,8 +259,6 @@ func xhpackString(b []byte, s string) []byte {
 	}
 	return append(append(b, byte(n)), s...)
 }
-
-var _ = xhpack.HeaderField{}
 
 // get is the head of a usual request.
 var get = []string{":method: GET", ":scheme: https", ":authority: a", ":path: /"}
