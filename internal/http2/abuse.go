@@ -16,7 +16,8 @@ const (
 	earlyEnds bucketKind = iota
 
 	// controlFrames counts frames that belong to no message: floods of PING, SETTINGS, PRIORITY, WINDOW_UPDATE and of
-	// unknown frames (CVE-2019-9512, -9513, -9515), and frames on closed streams. Requests and sent DATA put tokens back.
+	// unknown frames (CVE-2019-9512, -9513, -9515), and frames on closed streams. Requests put tokens
+	// back. DATA frames that this side sends do as well, because gRPC sends a PING for each round trip with data.
 	controlFrames
 
 	// emptyData counts DATA frames without data and without END_STREAM (CVE-2019-9518). Two in a row are free.

@@ -37,7 +37,7 @@ func (c *Conn) takeSettings(h frameHeader, payload []byte, ev *Event) *Error {
 		return err
 	}
 	c.out.buf = appendSettingsAck(c.out.buf)
-	c.out.control++
+	c.out.noteControl()
 	ev.Kind = SettingsChanged
 	return nil
 }
@@ -96,7 +96,7 @@ func (c *Conn) takePing(h frameHeader, payload []byte, ev *Event) *Error {
 	switch {
 	case !h.has(flagAck):
 		c.out.buf = appendPing(c.out.buf, data, flagAck)
-		c.out.control++
+		c.out.noteControl()
 	case data == shutdownPing && c.shutdown == announced:
 		c.abuse.put(controlFrames, 1)
 		c.FinishShutdown()
@@ -209,8 +209,13 @@ func (c *Conn) SetPriority(id uint32, p Priority) {
 	}
 }
 
+// UpdatePriority tells the server about a new priority of a stream (RFC 9218 §7.1). Client only.
+func (c *Conn) UpdatePriority(id uint32, p Priority) {
+	c.out.buf = appendPriorityUpdate(c.out.buf, id, p)
+}
+
 // Announce sends SETTINGS with new values of HeaderTableSize, MaxConcurrentStreams, InitialWindowSize and MaxFrameSize. It reports
-// false, and sends nothing, if the peer has not acknowledged the four latest SETTINGS.
+// false, and sends nothing, if the peer has not acknowledged the two latest SETTINGS.
 func (c *Conn) Announce(s Settings) bool {
 	before := c.own.newest()
 	next := before

@@ -38,7 +38,7 @@ func (c *Conn) closeStream(slot int, by resetBy) {
 
 func (c *Conn) sendReset(id uint32, code Code) {
 	c.out.buf = appendRSTStream(c.out.buf, id, code)
-	c.out.control++
+	c.out.noteControl()
 }
 
 // failStream resets a stream that is not closed because of an error of the peer. It returns the error if the connection has

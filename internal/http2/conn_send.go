@@ -90,13 +90,16 @@ func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bo
 		return 0, false
 	}
 	st := &c.streams.slots[slot]
-	n = max(0, min(len(p), int(c.peer.MaxFrameSize), c.cfg.MaxSendFrame, int(st.send), int(c.send), maxUnsent-c.out.unsent()))
+	n = max(0, min(len(p), int(c.peer.MaxFrameSize), c.cfg.MaxSendFrame, int(st.send), int(c.send), maxData-c.out.unsent()))
 	whole := n == len(p)
 	if n > 0 || whole && end {
 		c.out.buf = appendData(c.out.buf, id, p[:n], whole && end)
 		st.send -= sendWindow(n)
 		c.send -= sendWindow(n)
 		c.freeUpdates = min(c.freeUpdates+updatesPerData, maxFreeUpdates)
+		if n >= tinyFrame {
+			c.abuse.put(controlFrames, 1)
+		}
 	}
 	if !whole {
 		c.wait(slot, n, now)
@@ -141,7 +144,7 @@ func (c *Conn) stopWaiting(slot int) {
 // NextWriter returns the stream whose turn it is to call WriteData. ok is false if no stream may send, or if the output is full. Call
 // it after Writable and SettingsChanged events, and after Sent, until ok is false.
 func (c *Conn) NextWriter() (id uint32, slot int, ok bool) {
-	for c.send > 0 && c.out.unsent() < maxUnsent && c.failed == nil {
+	for c.send > 0 && c.out.unsent() < maxData && c.failed == nil {
 		slot = c.sched.pick(&c.streams)
 		if slot == noSlot {
 			break

@@ -127,7 +127,7 @@ func TestFullOutput(t *testing.T) {
 	for turn := 0; left > 0; turn++ {
 		n, _ := s.c.WriteData(1, make([]byte, left), true, s.now)
 		left -= n
-		if s.c.out.unsent() > maxUnsent+headerLen*10 {
+		if s.c.out.unsent() > maxData+headerLen*10 {
 			t.Fatalf("%d bytes wait", s.c.out.unsent())
 		}
 		if n == 0 {
@@ -370,7 +370,7 @@ func TestUnacknowledgedSettings(t *testing.T) {
 		}
 	}
 	if s.c.Announce(s.c.Announced()) || !s.c.SettingsUnacked() {
-		t.Error("a fifth SETTINGS frame")
+		t.Error("one more SETTINGS frame")
 	}
 	s.feed([]byte(strings.Repeat(frame(typeSettings, flagAck, 0), maxUnacked)))
 	if s.c.SettingsUnacked() || s.c.own.acked.MaxConcurrentStreams != maxUnacked-1 {
@@ -451,4 +451,27 @@ func TestRespondTwice(t *testing.T) {
 		t.Error("trailers")
 	}
 	s.wantSent(t, "HEADERS 1 false true", "HEADERS 1 false true", "HEADERS 1 true true")
+}
+
+// Output that is never empty neither grows nor counts control frames forever.
+func TestOutputThatIsNeverEmpty(t *testing.T) {
+	var o output
+	var want, got []byte
+	for i := range 5000 {
+		frame := appendPing(nil, uint64(i), flagAck)
+		o.buf = append(o.buf, frame...)
+		o.noteControl()
+		want = append(want, frame...)
+		if o.unsent() > 500 {
+			n := 17 + i%13
+			got = append(got, o.buf[o.sent:o.sent+n]...)
+			o.wrote(n)
+		}
+		if o.isFull() || len(o.buf) > 1500 || o.older+o.newer < o.unsent()/17 {
+			t.Fatalf("after %d frames: %+v", i, o)
+		}
+	}
+	if !bytes.HasPrefix(want, got) || len(got) < 1000 {
+		t.Error("other bytes were written than appended")
+	}
 }

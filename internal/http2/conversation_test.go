@@ -343,3 +343,28 @@ func TestConversations(t *testing.T) {
 		t.Error("settings never changed")
 	}
 }
+
+// FuzzConversation lets the fuzzer choose what happens in a conversation.
+func FuzzConversation(f *testing.F) {
+	f.Add([]byte("seed"))
+	f.Fuzz(func(t *testing.T, tape []byte) {
+		seed := [32]byte{}
+		copy(seed[:], tape)
+		converse(t, rand.New(&taped{tape, rand.NewChaCha8(seed)}))
+	})
+}
+
+// taped is a random source that begins with the fuzzer's bytes.
+type taped struct {
+	tape []byte
+	rest *rand.ChaCha8
+}
+
+func (s *taped) Uint64() uint64 {
+	if len(s.tape) == 0 {
+		return s.rest.Uint64()
+	}
+	n := uint64(s.tape[0]) * 0x0101010101010101
+	s.tape = s.tape[1:]
+	return n
+}

@@ -37,6 +37,9 @@ var (
 	ErrPriorityUpdate   = connError(ProtocolError, "PRIORITY_UPDATE for stream 0, or from a server (RFC 9218 §7.1)")
 )
 
+// ErrInadequateSecurity is for callers that find the TLS connection too weak, see [Conn.Fail].
+var ErrInadequateSecurity = connError(InadequateSecurity, "TLS below 1.2, or with a cipher suite that HTTP/2 prohibits (RFC 9113 §9.2)")
+
 // Errors of settings.
 var (
 	ErrEnablePush      = connError(ProtocolError, "SETTINGS_ENABLE_PUSH is not 0 or 1, or a server sent 1 (RFC 9113 §6.5.2)")

@@ -99,6 +99,25 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
+// FuzzClient gives any bytes of a server to a client with three requests, in one piece and cut.
+func FuzzClient(f *testing.F) {
+	ok := headers(1, 0, ":status: 200", "content-length: 3")
+	f.Add([]byte(headers(1, 0, ":status: 103")+ok+data(1, flagEndStream, "abc")), uint16(20))
+	f.Add([]byte(ok+data(1, 0, "abc")+headers(1, flagEndStream, "x: y")+frame(typeGoAway, 0, 0, number(1), number(0))), uint16(50))
+	f.Add([]byte(settings(3, 1, 4, 5)+frame(typeRSTStream, 0, 3, number(7))+frame(typePing, flagAck, 0, "12345678")), uint16(5))
+	f.Fuzz(func(t *testing.T, in []byte, cut uint16) {
+		whole, parts := startedClient(t, 3), startedClient(t, 3)
+		whole.feed(bytes.Clone(in))
+		at := int(cut) % (len(in) + 1)
+		parts.feed(bytes.Clone(in[:at]))
+		parts.feed(bytes.Clone(in[at:]))
+		whole.checkBounds(t)
+		if !slices.Equal(whole.events, parts.events) || !bytes.Equal(whole.c.Out(), parts.c.Out()) {
+			t.Fatalf("cut at %d: %q, in one piece: %q", at, parts.events, whole.events)
+		}
+	})
+}
+
 // accepts reports whether x/net's Framer finds nothing wrong with frames before they end.
 func accepts(in []byte) bool {
 	fr := http2.NewFramer(io.Discard, bytes.NewReader(in))

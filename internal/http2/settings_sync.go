@@ -1,7 +1,7 @@
 package http2
 
 // maxUnacked is how many SETTINGS frames of ours may wait for their acknowledgment.
-const maxUnacked = 4
+const maxUnacked = 2
 
 // ownSettings are the settings that this side announces. The peer uses a value only after it has acknowledged it, and
 // acknowledges frames in their order (RFC 9113 §6.5.3).
