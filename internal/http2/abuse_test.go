@@ -171,6 +171,34 @@ func (s *side) checkBounds(t testing.TB) {
 	}
 }
 
+// A client may open many streams before it knows the limit, if it acknowledges the limit later.
+func TestRefusalsBeforeSettings(t *testing.T) {
+	s := newSide(testConfig(Server))
+	s.feed([]byte(hello))
+	id := uint32(1)
+	open := func(n int) {
+		for range n {
+			s.feed([]byte(request(id)))
+			s.drain(t)
+			id += 2
+		}
+	}
+	open(10 + freeRefusals)
+	if got := s.c.abuse.level[earlyEnds]; s.failed || got != s.c.abuse.full[earlyEnds] {
+		t.Fatalf("failed %v, level %d", s.failed, got)
+	}
+	open(1)
+	if got := s.c.abuse.level[earlyEnds]; got != s.c.abuse.full[earlyEnds]-thousand {
+		t.Errorf("level %d", got)
+	}
+	s.c.freeRefusals = 10
+	s.feed([]byte(frame(typeSettings, flagAck, 0)))
+	open(1)
+	if got := s.c.abuse.level[earlyEnds]; got != s.c.abuse.full[earlyEnds]-2*thousand {
+		t.Errorf("level %d", got)
+	}
+}
+
 // A peer that sends and does not read gets no further than a bounded amount of output.
 func TestPeerThatDoesNotRead(t *testing.T) {
 	for name, each := range map[string]string{"PING": frame(typePing, 0, 0, "12345678"), "SETTINGS": settings()} {
@@ -241,6 +269,13 @@ func TestBusyClients(t *testing.T) {
 			}
 			s.c.Consumed(1, 25)
 			return in + data(1, 0, strings.Repeat("x", 25))
+		}},
+		{"large uploads that are refused early", 10_000, ms, func(s *side, i int) (in string) {
+			id := uint32(2*i + 1)
+			s.feed([]byte(post(id)))
+			s.c.Respond(id, 413, nil, true)
+			s.c.Release(id)
+			return strings.Repeat(data(id, 0, largeData[:1000]), 65)
 		}},
 		{"upload of 160 MB", 10_000, 0, func(s *side, i int) (in string) {
 			if i == 0 {

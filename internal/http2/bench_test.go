@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/http2"
+	xhpack "golang.org/x/net/http2/hpack"
+
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/message"
 )
@@ -39,7 +42,7 @@ func newReplay(tb testing.TB, lines []string, body string) *replay {
 	r.feed(tb, []byte(hello+frame(typeSettings, flagAck, 0)+frame(typeWindowUpdate, 0, 0, number(1<<30))))
 	var client Conn // its encoder stores fields, so the second request has only indexes
 	client.Init(testConfig(Client))
-	for i := range 2 {
+	for range 2 {
 		client.Sent(len(client.Out()))
 		sendLines(&client, lines, body == "")
 		if body != "" {
@@ -51,9 +54,6 @@ func newReplay(tb testing.TB, lines []string, body string) *replay {
 			r.frames = append(r.frames, len(r.request)-len(body)-headerLen)
 		}
 		r.serve(tb)
-		if i == 0 {
-			continue
-		}
 	}
 	return r
 }
@@ -83,7 +83,6 @@ func sendLines(c *Conn, lines []string, end bool) {
 
 func (r *replay) feed(tb testing.TB, p []byte) {
 	for {
-		r.m.Head.Reset()
 		ev, n := r.c.Next(p, &r.m, 1e9)
 		p = p[n:]
 		switch ev.Kind {
@@ -180,7 +179,6 @@ func newCalls() *calls {
 func (c *calls) call(tb testing.TB) {
 	id, _, _ := c.client.Request(&c.line, &c.fields, true)
 	for p := c.client.Out(); ; {
-		c.sm.Head.Reset()
 		ev, n := c.server.Next(p, &c.sm, 1e9)
 		p = p[n:]
 		if ev.Kind == Head {
@@ -193,7 +191,6 @@ func (c *calls) call(tb testing.TB) {
 	c.client.Sent(len(c.client.Out()))
 	got := false
 	for p := c.server.Out(); ; {
-		c.cm.Head.Reset()
 		ev, n := c.client.Next(p, &c.cm, 1e9)
 		p = p[n:]
 		if ev.Kind == Head {
@@ -216,6 +213,35 @@ func BenchmarkRequest(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				r.serve(b)
+			}
+		})
+	}
+}
+
+// BenchmarkRequestXNet reads the same requests with x/net's Framer, which does not respond to them.
+func BenchmarkRequestXNet(b *testing.B) {
+	for name, lines := range map[string][]string{"load": loadLines, "browser": browserLines} {
+		b.Run(name, func(b *testing.B) {
+			var client Conn
+			client.Init(testConfig(Client))
+			client.Sent(len(client.Out()))
+			sendLines(&client, lines, true)
+			in := bytes.NewReader(bytes.Clone(client.Out()))
+			fr := http2.NewFramer(nil, in)
+			fr.SetReuseFrames()
+			fr.ReadMetaHeaders = xhpack.NewDecoder(4096, nil)
+			if _, err := fr.ReadFrame(); err != nil {
+				b.Fatal(err)
+			}
+			client.Sent(len(client.Out()))
+			sendLines(&client, lines, true)
+			again := bytes.Clone(client.Out())
+			b.ReportAllocs()
+			for b.Loop() {
+				in.Reset(again)
+				if _, err := fr.ReadFrame(); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

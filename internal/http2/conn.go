@@ -20,6 +20,10 @@ type Config struct {
 	ExtendedConnect      bool // the server permits extended CONNECT (RFC 8441)
 }
 
+// freeRefusals is how many streams a client may open beyond the limit before it has acknowledged that. Some clients send
+// all their requests before they read.
+const freeRefusals = 1000
+
 // largestWindow is the largest window that this side announces.
 const largestWindow = 1<<30 - 1
 
@@ -53,9 +57,10 @@ type Conn struct {
 	send sendWindow
 	recv recvWindow
 
-	held        int32 // bytes for which credit is held back
-	holds       bool
-	freeUpdates uint16 // WINDOW_UPDATE frames that are not counted as control frames
+	held         int32 // bytes for which credit is held back
+	holds        bool
+	freeUpdates  uint16 // WINDOW_UPDATE frames that are not counted as control frames
+	freeRefusals uint16 // refused streams that are not counted, while the peer may not know the limit of streams
 
 	preface     uint8 // bytes of the preface that have arrived
 	gotSettings bool  // the first SETTINGS of the peer has arrived
@@ -74,6 +79,7 @@ type Conn struct {
 func (c *Conn) Init(cfg *Config) {
 	*c = Conn{cfg: cfg, peer: initialSettings, send: defaultWindow, recv: newRecvWindow(defaultWindow), out: output{buf: c.out.buf[:0]}}
 	c.own.acked = initialSettings
+	c.freeRefusals = freeRefusals
 	c.dec.Init()
 	c.enc.Init(cfg.EncoderTableSize)
 	c.abuse.init(cfg.MaxConcurrentStreams)

@@ -32,7 +32,7 @@ func (c *Conn) beginData(h frameHeader, padLength []byte, ev *Event) *Error {
 	}
 	slot := c.streams.find(h.stream)
 	if slot == noSlot || !c.streams.slots[slot].state.mayReceive() {
-		d.drop, err = true, c.lateFrame(h.stream, slot)
+		d.drop, err = true, c.lateFrame(h.stream, slot, h.length)
 	} else if err = c.admitData(&c.streams.slots[slot], h.length, d.left, d.end); err != nil {
 		d.drop, err = true, c.failStream(h.stream, err, ev)
 	}

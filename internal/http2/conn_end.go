@@ -62,7 +62,9 @@ func (c *Conn) failStream(id uint32, err *Error, ev *Event) *Error {
 
 // reject resets a new stream that the caller does not know.
 func (c *Conn) reject(id uint32, err *Error, ev *Event) *Error {
-	if flood := c.abuse.take(earlyEnds, 1); flood != nil {
+	if err == ErrRefused && c.own.unacked > 0 && c.freeRefusals > 0 {
+		c.freeRefusals-- // the peer does not know the limit yet
+	} else if flood := c.abuse.take(earlyEnds, 1); flood != nil {
 		return flood
 	}
 	c.closed.noteReset(id, resetByUs)
@@ -74,9 +76,14 @@ func (c *Conn) reject(id uint32, err *Error, ev *Event) *Error {
 // isIdle reports whether a stream has not been opened yet. Streams that only the other side could open are always idle.
 func (c *Conn) isIdle(id uint32) bool { return id%2 == 0 || id > c.closed.highest }
 
+// largeFrame is the length in bytes from which on DATA costs its sender enough.
+const largeFrame = 256
+
 // lateFrame judges a DATA frame, or a header block, on a stream that may not receive it (RFC 9113 §5.1). slot is noSlot if the
-// stream is not in the table. A nil result means that the frame is ignored.
-func (c *Conn) lateFrame(id uint32, slot int) *Error {
+// stream is not in the table, and n is the length of DATA. A nil result means that the frame is ignored.
+//
+// If this side resets a stream, DATA may be in flight that fills the stream's window. So large frames are not counted.
+func (c *Conn) lateFrame(id uint32, slot int, n uint32) *Error {
 	by, known := notReset, true
 	if slot != noSlot {
 		st := &c.streams.slots[slot]
@@ -94,6 +101,8 @@ func (c *Conn) lateFrame(id uint32, slot int) *Error {
 	}
 	if by != resetByUs {
 		c.sendReset(id, ErrReset.Code)
+	} else if n >= largeFrame {
+		return nil
 	}
 	return c.abuse.take(controlFrames, 1)
 }

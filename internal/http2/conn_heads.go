@@ -50,7 +50,7 @@ func (c *Conn) takeBlock(id uint32, in []byte, end bool, verdict *Error, m *Mess
 	if fatal := c.discard(in, m); fatal != nil {
 		return fatal
 	}
-	return c.lateFrame(id, slot)
+	return c.lateFrame(id, slot, 0)
 }
 
 // discard decodes a block that nobody needs.

@@ -57,7 +57,6 @@ func (s *side) feed(p []byte) {
 
 func (s *side) resume() {
 	for {
-		s.m.Head.Reset()
 		ev, n := s.c.Next(s.rest, &s.m, s.now)
 		s.note(ev)
 		s.rest = s.rest[n:]

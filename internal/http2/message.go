@@ -7,8 +7,8 @@ import (
 	"github.com/gallop-http/gallop/internal/message"
 )
 
-// Message receives a head or trailers, see [Conn.Next]. The caller provides Head, which must be zero or Reset, and perhaps
-// memory in Buf.
+// Message receives a head or trailers, see [Conn.Next]. The caller provides Head, whose contents are
+// overwritten, and perhaps memory in Buf.
 //
 // Head.Fields borrows Buf, and the spans below refer to Head.Fields. Names are in lower case. If a request has :authority, that is
 // the first field, with the name Host. Cookie fields are joined. Trailers have only the fields that RFC 9110 §6.5.1 permits. Head.Target is not checked, unless
@@ -68,8 +68,8 @@ func decode(d *hpack.Decoder, in []byte, lim *hpack.Limits, m *Message, kind blo
 	b := &dec.block
 	b.Out = append(m.Buf[:0], hostName...)
 	list := &m.Head.Fields
+	m.Head.Reset()
 	list.Borrow(b.Out)
-	m.Head.Length = -1
 	m.Scheme, m.Protocol, m.Priority, m.prioritized = field.Span{}, field.Span{}, defaultPriority, false
 	d.Start(b, in, lim)
 	for dec.wrong == nil && b.Next() {
