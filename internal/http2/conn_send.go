@@ -20,7 +20,9 @@ func (c *Conn) BeginHead(id uint32) (dst []byte, e *hpack.Encoder, ok bool) {
 func (c *Conn) EndHead(id uint32, dst []byte, isFinal, end bool) {
 	slot := c.streams.find(id)
 	c.out.buf = appendBlock(dst, len(c.out.buf), id, end, int(c.peer.MaxFrameSize))
-	c.streams.slots[slot].sentHead = isFinal
+	if isFinal {
+		c.streams.slots[slot].sentHead = true
+	}
 	if end {
 		c.sendEnd(slot)
 	}
@@ -38,13 +40,15 @@ func (c *Conn) Respond(id uint32, status int, fields *field.List, end bool) bool
 	return true
 }
 
-// WriteTrailers sends trailers, which end the stream. It reports false if the stream may not send.
+// WriteTrailers sends trailers, which end the stream. It reports false if the stream may not send, or has no final head.
 func (c *Conn) WriteTrailers(id uint32, fields *field.List) bool {
-	dst, e, ok := c.BeginHead(id)
-	if ok {
-		c.EndHead(id, appendFields(e, dst, fields, true), true, true)
+	slot := c.streams.find(id)
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() || !c.streams.slots[slot].sentHead {
+		return false
 	}
-	return ok
+	dst, e, _ := c.BeginHead(id)
+	c.EndHead(id, appendFields(e, dst, fields, true), true, true)
+	return true
 }
 
 // CanOpen reports whether a client may open a stream.
@@ -83,10 +87,10 @@ func (c *Conn) Request(line *RequestLine, fields *field.List, end bool) (id uint
 //
 // If bytes remain, the stream waits: for its window, for the connection's window, for its turn, or until the output was
 // written. NextWriter returns it when it may send again. now is the current time, for Stalled. ok is false if the stream may
-// not send any more.
+// not send any more, or has no final head.
 func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bool) {
 	slot := c.streams.find(id)
-	if slot == noSlot || !c.streams.slots[slot].state.maySend() || c.failed != nil {
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() || !c.streams.slots[slot].sentHead || c.failed != nil {
 		return 0, false
 	}
 	st := &c.streams.slots[slot]

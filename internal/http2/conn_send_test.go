@@ -444,6 +444,11 @@ func TestFieldsThatAreLeftOut(t *testing.T) {
 func TestRespondTwice(t *testing.T) {
 	s := started(t)
 	s.feed([]byte(request(1)))
+	s.c.Respond(1, 103, nil, false)
+	if _, ok := s.c.WriteData(1, []byte("x"), true, 0); ok || s.c.WriteTrailers(1, nil) {
+		t.Error("a body without a final head")
+	}
+	s.sent(t)
 	if !s.c.Respond(1, 103, nil, false) || !s.c.Respond(1, 200, nil, false) || s.c.Respond(1, 200, nil, false) || s.c.Respond(3, 200, nil, false) {
 		t.Error("heads")
 	}

@@ -3,7 +3,9 @@ package http2
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/field"
@@ -31,6 +33,9 @@ type peer struct {
 	heads  map[uint32]bool
 	resets map[uint32]bool // streams that either side has reset
 }
+
+// sorted returns the streams in a map in their order, so that a seed always means the same.
+func sorted[V any](m map[uint32]V) []uint32 { return slices.Sorted(maps.Keys(m)) }
 
 // body is what a stream still has to send. Byte i of a body is pattern(id, i).
 type body struct {
@@ -217,7 +222,8 @@ func (p *pair) act() {
 	case 0, 1, 2:
 		p.request()
 	case 3, 4, 5, 6:
-		for id, n := range s.gets {
+		for _, id := range sorted(s.gets) {
+			n := s.gets[id]
 			k := p.r.IntN(n + 1)
 			s.c.Consumed(id, k)
 			s.gets[id] -= k
@@ -229,7 +235,7 @@ func (p *pair) act() {
 			p.change(s)
 		}
 	case 9:
-		for id := range s.sends { // any of them
+		for _, id := range sorted(s.sends) { // the oldest one
 			if p.r.IntN(20) == 0 {
 				s.resets[id] = true
 				s.c.Reset(id, Cancel)
@@ -258,7 +264,7 @@ func (p *pair) change(s *peer) {
 
 // finish releases streams that are over.
 func (p *pair) finish(s *peer) {
-	for id := range s.ends {
+	for _, id := range sorted(s.ends) {
 		if s.ends[id] && s.sends[id] == nil && (s == p.server || s.heads[id]) {
 			s.c.Consumed(id, s.gets[id])
 			p.release(s, id)
@@ -298,8 +304,8 @@ func converse(t testing.TB, r *rand.Rand) map[string]int {
 func (p *pair) settle() {
 	for _, s := range p.sides() {
 		if len(s.c.Out()) == 0 && len(s.wire) == 0 {
-			for id, n := range s.gets {
-				s.c.Consumed(id, n)
+			for _, id := range sorted(s.gets) {
+				s.c.Consumed(id, s.gets[id])
 				s.gets[id] = 0
 			}
 			p.finish(s)
