@@ -306,6 +306,15 @@ func TestCredit(t *testing.T) {
 	s.wantSent(t, fmt.Sprint("WINDOW 0 ", 40*16384))
 }
 
+// A peer that has ended its side needs no credit for the stream.
+func TestNoCreditAfterTheEnd(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(post(1) + strings.Repeat(data(1, 0, largeData), 2) + data(1, flagEndStream, largeData)))
+	s.c.Consumed(1, 3*16384)
+	s.c.GrowWindow(1, 1<<20)
+	s.wantSent(t)
+}
+
 // Bytes that no caller gets are given back: padding, and DATA of streams that were reset.
 func TestCreditOfDroppedBytes(t *testing.T) {
 	s := started(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// pair is a client and a server that talk to each other. What a random source decides happens between deliveries of pieces of
-// random length.
+// pair is a client and a server that talk to each other. Their programs act at random between deliveries of pieces of random
+// length.
 type pair struct {
 	t        testing.TB
 	r        *rand.Rand
