@@ -173,6 +173,7 @@ func (c *Conn) failPriority(id uint32, err *Error, ev *Event) *Error {
 	if slot := c.streams.find(id); slot != noSlot && c.streams.slots[slot].state != closed {
 		return c.failStream(id, err, ev)
 	}
+	c.sendReset(id, err.Code)
 	return c.abuse.take(controlFrames, 1)
 }
 

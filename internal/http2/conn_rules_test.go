@@ -121,7 +121,7 @@ func TestFrameRules(t *testing.T) {
 		{"PRIORITY of 4 bytes on an open stream", post(1) + frame(typePriority, 0, 1, "abcd"), "S 1 FRAME_SIZE_ERROR"},
 		{"PRIORITY of 4 bytes on a running request", request(1) + frame(typePriority, 0, 1, "abcd"), "C FRAME_SIZE_ERROR"},
 		{"PRIORITY of 6 bytes on an idle stream", frame(typePriority, 0, 1, "abcdef"), "C FRAME_SIZE_ERROR"},
-		{"PRIORITY of 4 bytes on a closed stream", done(1) + frame(typePriority, 0, 1, "abcd"), ""},
+		{"PRIORITY of 4 bytes on a closed stream", done(1) + frame(typePriority, 0, 1, "abcd"), "S 1 FRAME_SIZE_ERROR"},
 		{"PUSH_PROMISE from a client", request(1) + frame(typePushPromise, flagEndHeaders, 1, number(2), block(get...)), "C PROTOCOL_ERROR"},
 
 		{"padded DATA", post(1) + data(1, flagPadded, "\x03abc\x00\x00\x00"), ""},
@@ -139,7 +139,7 @@ func TestFrameRules(t *testing.T) {
 		{"HEADERS that depends on itself", frame(typeHeaders, flagPriority|flagEndHeaders, 1, number(1), "\x10", block(get...)), "S 1 PROTOCOL_ERROR"},
 		{"PRIORITY that depends on itself", post(1) + frame(typePriority, 0, 1, number(1), "\x10"), "S 1 PROTOCOL_ERROR"},
 		{"PRIORITY that depends on itself, idle", frame(typePriority, 0, 1, number(1), "\x10"), "C PROTOCOL_ERROR"},
-		{"PRIORITY that depends on itself, closed", done(1) + frame(typePriority, 0, 1, number(1), "\x10"), ""},
+		{"PRIORITY that depends on itself, closed", done(1) + frame(typePriority, 0, 1, number(1), "\x10"), "S 1 PROTOCOL_ERROR"},
 		{"PRIORITY on an idle stream", frame(typePriority, 0, 9, prio) + request(1), ""},
 	})
 }
@@ -164,6 +164,22 @@ func TestBlockRules(t *testing.T) {
 		{"cut off", frame(typeHeaders, flagEndHeaders, 1, b[:len(b)-1]), "C COMPRESSION_ERROR"},
 		{"invalid on a stream that is refused", frame(typeHeaders, flagPriority|flagEndHeaders, 1, number(1), "\x10\xff\x00"), "C COMPRESSION_ERROR"},
 		{"invalid on a stream that was reset", request(1) + frame(typeRSTStream, 0, 1, number(8)) + frame(typeHeaders, flagEndHeaders, 1, "\xff\x00"), "C COMPRESSION_ERROR"},
+	})
+}
+
+// A block in a single frame is limited as well.
+func TestMaxBlock(t *testing.T) {
+	small := func(t testing.TB) *side {
+		cfg := testConfig(Server)
+		cfg.MaxBlock = 1000
+		s := newSide(cfg)
+		s.feed([]byte(hello))
+		return s
+	}
+	longest := "a: " + strings.Repeat("x", 1000-len(block(with(get, "a: ")...))-2)
+	tryAll(t, small, []rule{
+		{"within the limit", headers(1, 0, with(get, longest)...), ""},
+		{"beyond the limit", headers(1, 0, with(get, longest+"x")...), "C ENHANCE_YOUR_CALM"},
 	})
 }
 

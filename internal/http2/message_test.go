@@ -184,6 +184,8 @@ func TestMessages(t *testing.T) {
 			func(h *message.Head) bool {
 				return h.MethodID == message.Connect && h.Length == -1 && h.Body == message.NoBody
 			}},
+		{"CONNECT with Content-Length 0", 0, []string{":method: CONNECT", ":authority: a:1", "content-length: 0"}, "CONNECT  a:1 [host=a:1; content-length=0]",
+			func(h *message.Head) bool { return h.Length == -1 && h.Body == message.NoBody }},
 		{"expectation", 0, with(get, "expect: 100-continue"), "GET https / [host=a; expect=100-continue]",
 			func(h *message.Head) bool { return h.Flags == message.LongConnection|message.ExpectContinue }},
 		{"cookies", flagEndStream, with(get, "cookie: a=1", "x: y", "cookie: b=2", "cookie: ", "cookie: c=3"),
