@@ -80,14 +80,23 @@ func (c *Conn) takeSettingsAck(ev *Event) *Error {
 		c.dec.SetMaxTableSize(int(after.HeaderTableSize))
 	}
 	if difference := int32(after.InitialWindowSize) - int32(before.InitialWindowSize); difference != 0 {
-		for slot := range c.streams.slots {
-			if c.streams.slots[slot].id != 0 {
-				c.streams.slots[slot].recv.resize(difference)
-			}
-		}
+		c.changeRecvWindows(difference)
 	}
 	ev.Kind = SettingsAcked
 	return nil
+}
+
+// changeRecvWindows changes the windows of all streams, as changeSendWindows does on the other side.
+func (c *Conn) changeRecvWindows(difference int32) {
+	for slot := range c.streams.slots {
+		st := &c.streams.slots[slot]
+		if st.id == 0 || !st.state.mayReceive() {
+			continue
+		}
+		if increment := st.recv.resize(difference); increment > 0 {
+			c.out.buf = appendWindowUpdate(c.out.buf, st.id, increment)
+		}
+	}
 }
 
 // takePing takes PING. Responses go to the output before anything that the caller adds.

@@ -489,3 +489,85 @@ func TestOutputThatIsNeverEmpty(t *testing.T) {
 		t.Error("other bytes were written than appended")
 	}
 }
+
+// If a window shrinks, half of its new size may be owed already. Without credit at that time, both sides would wait.
+func TestShrunkWindow(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(post(1) + data(1, 0, largeData) + post(3) + data(3, flagEndStream, largeData)))
+	s.c.Consumed(1, 16384)
+	s.c.Consumed(3, 16384)
+	v := s.c.Announced()
+	v.InitialWindowSize = 1000
+	s.c.Announce(v)
+	s.sent(t)
+	s.feed([]byte(frame(typeSettings, flagAck, 0)))
+	s.wantSent(t, "WINDOW 1 16384")
+	s.feed([]byte(data(1, 0, largeData[:1000])))
+	s.wantSent(t)
+	s.feed([]byte(data(1, 0, "x")))
+	s.wantSent(t, "RST 1 FLOW_CONTROL_ERROR")
+}
+
+// The window of a stream that has ended does not overflow.
+func TestOverflowOfEndedStreams(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(post(1) + frame(typeWindowUpdate, 0, 1, number(1<<31-1-65535))))
+	s.c.Respond(1, 200, nil, true)
+	s.feed([]byte(settings(4, 65536)))
+	if s.failed {
+		t.Errorf("failed: %v", s.c.failed)
+	}
+}
+
+// A stream's window is of no use while the connection's window is shut.
+func TestStreamWindowAlone(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(settings(4, 1<<20) + request(1)))
+	s.c.Respond(1, 200, nil, false)
+	for left := 65_535 - 100; left > 0; left -= 16384 {
+		s.c.Sent(len(s.c.Out()))
+		s.write0(t, 1, min(left, 16384))
+	}
+	s.feed([]byte(settings(4, 100) + request(3)))
+	s.c.Respond(3, 200, nil, false)
+	s.write(t, 3, 200, 100)
+	s.events = nil
+	s.feed([]byte(frame(typeWindowUpdate, 0, 3, number(100))))
+	s.wantEvents(t)
+	s.next(t, 0)
+	s.feed([]byte(frame(typeWindowUpdate, 0, 0, number(1))))
+	s.wantEvents(t, "writable")
+}
+
+// Small frames that this side chooses are not blamed on the peer.
+func TestSmallFrames(t *testing.T) {
+	cfg := testConfig(Server)
+	cfg.MaxSendFrame = 10
+	s := newSide(cfg)
+	s.feed([]byte(hello + request(1)))
+	s.c.Respond(1, 200, nil, false)
+	for left := 20_000; left > 0; left -= 10 {
+		s.write(t, 1, left, 10)
+		s.c.Sent(len(s.c.Out()))
+	}
+	if s.c.abuse.level != s.c.abuse.full {
+		t.Errorf("levels %v", s.c.abuse.level)
+	}
+}
+
+// Until it knows the server's settings, a client opens no more streams than most servers permit.
+func TestUnsureClient(t *testing.T) {
+	cfg := testConfig(Client)
+	cfg.MaxConcurrentStreams = 1000
+	c := newSide(cfg)
+	for range unsureStreams {
+		c.request(t, "GET", true)
+	}
+	if c.c.CanOpen() {
+		t.Error("before SETTINGS")
+	}
+	c.feed([]byte(settings()))
+	if !c.c.CanOpen() {
+		t.Error("after SETTINGS")
+	}
+}

@@ -224,9 +224,10 @@ func (p *pair) act() {
 	case 3, 4, 5, 6:
 		for _, id := range sorted(s.gets) {
 			n := s.gets[id]
-			k := p.r.IntN(n + 1)
-			s.c.Consumed(id, k)
-			s.gets[id] -= k
+			if k := p.r.IntN(n + 1); k > 0 {
+				s.c.Consumed(id, k)
+				s.gets[id] -= k
+			}
 		}
 	case 7:
 		p.write(s)
@@ -305,8 +306,10 @@ func (p *pair) settle() {
 	for _, s := range p.sides() {
 		if len(s.c.Out()) == 0 && len(s.wire) == 0 {
 			for _, id := range sorted(s.gets) {
-				s.c.Consumed(id, s.gets[id])
-				s.gets[id] = 0
+				if s.gets[id] > 0 {
+					s.c.Consumed(id, s.gets[id])
+					s.gets[id] = 0
+				}
 			}
 			p.finish(s)
 			p.write(s)

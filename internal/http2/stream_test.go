@@ -83,9 +83,12 @@ func TestRecvWindow(t *testing.T) {
 	if w.grow(100) != 0 || w.grow(150) != 50 || w.open != 150 || w.size != 150 {
 		t.Error("grow")
 	}
-	w.resize(-120)
-	if w.open != 30 || w.size != 30 {
+	if w.resize(-120) != 0 || w.open != 30 || w.size != 30 {
 		t.Error("resize")
+	}
+	w = newRecvWindow(100)
+	if !w.take(40) || w.give(40) != 0 || w.resize(-50) != 40 || w.open != 50 {
+		t.Error("resize to a size of which the half is owed")
 	}
 }
 
