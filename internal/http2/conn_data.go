@@ -1,6 +1,6 @@
 package http2
 
-// dataFrame is a DATA frame whose payload has not arrived completely. The zero value means that there is none.
+// dataFrame is a DATA frame whose payload has not arrived completely. The zero value means that no frame is unfinished.
 //
 //	header | [pad length] | data: left bytes to come | padding: pad bytes to come
 type dataFrame struct {

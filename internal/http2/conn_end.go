@@ -79,8 +79,8 @@ func (c *Conn) isIdle(id uint32) bool { return id%2 == 0 || id > c.closed.highes
 // largeFrame is the length in bytes from which on DATA costs its sender enough.
 const largeFrame = 256
 
-// lateFrame judges a DATA frame, or a header block, on a stream that may not receive it (RFC 9113 §5.1). slot is noSlot if the
-// stream is not in the table, and n is the length of DATA. A nil result means that the frame is ignored.
+// lateFrame judges a DATA frame, or a header block, on a stream that may not receive it (RFC 9113 §5.1). The table may lack the
+// stream; slot is noSlot then. The length of DATA is n. A nil result means that the frame is ignored.
 //
 // If this side resets a stream, DATA may be in flight that fills the stream's window. So large frames are not counted.
 func (c *Conn) lateFrame(id uint32, slot int, n uint32) *Error {

@@ -57,7 +57,7 @@ func (c *Conn) step(p []byte, m *Message, ev *Event) (n int, more bool) {
 	return n, true
 }
 
-// takePreface compares the preface of a client, as far as it has arrived.
+// takePreface compares the part of a client's preface that has arrived.
 func (c *Conn) takePreface(p []byte, ev *Event) (n int, more bool) {
 	rest := Preface[c.preface:]
 	n = min(len(p), len(rest))

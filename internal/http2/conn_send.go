@@ -7,7 +7,7 @@ import (
 )
 
 // BeginHead starts the header block of a response on a stream. The caller appends :status and fields to dst with the functions of
-// package hpack and the Encoder, and then calls EndHead, with no other call in between. ok is false if the stream may not send.
+// package hpack and the Encoder. It then calls EndHead, with no other call in between. ok is false if the stream may not send.
 func (c *Conn) BeginHead(id uint32) (dst []byte, e *hpack.Encoder, ok bool) {
 	slot := c.streams.find(id)
 	if slot == noSlot || !c.streams.slots[slot].state.maySend() {
@@ -86,7 +86,7 @@ func (c *Conn) Request(line *RequestLine, fields *field.List, end bool) (id uint
 // WriteData sends the start of p as one DATA frame, and returns its length. end ends the stream, if all of p was sent.
 //
 // If bytes remain, the stream waits: for its window, for the connection's window, for its turn, or until the output was
-// written. NextWriter returns it when it may send again. now is the current time, for Stalled. ok is false if the stream may
+// written. NextWriter returns it when it may send again. The time now is for Stalled. The result ok is false if the stream may
 // not send any more, or has no final head.
 func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bool) {
 	slot := c.streams.find(id)

@@ -60,8 +60,8 @@ func appendFields(e *hpack.Encoder, dst []byte, fields *field.List, withoutHost 
 	return dst
 }
 
-// appendBlock moves the block at the end of dst, which begins at start after room for the header of a frame, into HEADERS and
-// CONTINUATION frames of at most maxFrame bytes.
+// appendBlock turns the block at the end of dst into HEADERS and CONTINUATION frames of at most maxFrame bytes. The block begins
+// at start, after room for the header of a frame.
 func appendBlock(dst []byte, start int, stream uint32, end bool, maxFrame int) []byte {
 	n := len(dst) - start - headerLen
 	var f frameFlags

@@ -11,7 +11,7 @@ func u32(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
 func u31(b []byte) uint32 { return u32(b) & maxStreamID }
 
 // fragment returns the part of a header block in the payload of HEADERS: without the padding and the fields for priority
-// (RFC 9113 §6.2). depends is the stream on which this one depends, or 0.
+// (RFC 9113 §6.2). The result depends is the stream on which this one depends, or 0.
 func fragment(h frameHeader, payload []byte) (block []byte, depends uint32, err *Error) {
 	pad := 0
 	if h.has(flagPadded) {

@@ -6,7 +6,7 @@ import "math/bits"
 // sends one DATA frame.
 //
 // Lower urgencies go first (RFC 9218 §4.1). Within an urgency, streams take turns. If a client has asked for a response that is
-// not incremental, that stream keeps its turn for up to keepsTurn frames, because the client needs the response as a whole.
+// not incremental, the client needs the response as a whole. Such a stream keeps its turn for up to keepsTurn frames.
 // A client that says nothing about priorities gets plain round robin. Every fairEvery-th turn goes to the least urgent
 // stream, so none starves (RFC 9218 §10).
 //

@@ -65,8 +65,8 @@ func (w *recvWindow) grow(size int32) (increment uint32) {
 }
 
 // resize applies a new SETTINGS_INITIAL_WINDOW_SIZE that the peer has acknowledged (RFC 9113 §6.9.2). A window that has grown
-// since the stream was opened changes by the same difference. resize returns the increment that is due, or 0: the half of a
-// smaller size may be owed already.
+// since the stream was opened changes by the same difference. It returns the increment that is due, or 0.
+// If the size shrinks, half of the new size may be owed already.
 func (w *recvWindow) resize(difference int32) (increment uint32) {
 	w.open += difference
 	w.size += difference
