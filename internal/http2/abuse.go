@@ -23,8 +23,9 @@ const (
 	// emptyData counts DATA frames without data and without END_STREAM (CVE-2019-9518). Two in a row are free.
 	emptyData
 
-	// tinyData counts DATA frames with less than tinyFrame bytes. Consumed bytes put tokens back, so a program that reads
-	// small messages as they come is not limited by it.
+	// tinyData counts DATA frames with less than tinyFrame bytes. They cost time, but no more memory than others. gRPC sends
+	// many of them, so the burst is what a window of 4 MB may hold. Consumed bytes put tokens back, so a program that reads
+	// small messages as they come is not limited.
 	tinyData
 
 	// tinyWindows counts DATA frames of this side that are tiny because of the peer's window (CVE-2019-9511).
@@ -44,7 +45,7 @@ var bucketRules = [buckets]struct {
 	earlyEnds:     {100, 33, ErrEarlyResets}, // and twice MaxConcurrentStreams
 	controlFrames: {1000, 100, ErrControlFlood},
 	emptyData:     {100, 10, ErrEmptyData},
-	tinyData:      {25600, 25600, ErrTinyData},
+	tinyData:      {250_000, 250_000, ErrTinyData},
 	tinyWindows:   {1000, 50, ErrTinyWindows},
 }
 

@@ -65,7 +65,7 @@ func attacks() []attack {
 
 		{"empty DATA", post(1), again(data(1, 0, "")), 2 + 100, ErrEmptyData},
 		{"DATA with nothing but padding", post(1), again(data(1, flagPadded, "\xff"+strings.Repeat("\x00", 255))), 2 + 100, ErrEmptyData},
-		{"tiny DATA", post(1), again(data(1, 0, "x")), 25600, ErrTinyData},
+		{"tiny DATA", post(1), again(data(1, 0, "x")), 250_000, ErrTinyData},
 
 		{"empty CONTINUATION", frame(typeHeaders, 0, 1, "\x82"), again(frame(typeContinuation, 0, 1)), 1, ErrContinuations},
 		{"empty HEADERS and CONTINUATION", frame(typeHeaders, 0, 1), again(frame(typeContinuation, 0, 1)), 0, ErrContinuations},
@@ -90,7 +90,7 @@ func TestAttacks(t *testing.T) {
 			}
 			s.events = nil
 			n := 0
-			for ; !s.failed && n < 100_000; n++ {
+			for ; !s.failed && n < 300_000; n++ {
 				s.drain(t)
 				s.feed([]byte(a.each(n)))
 				s.events = s.events[max(0, len(s.events)-1):]
@@ -122,7 +122,9 @@ func attacked(t testing.TB) *side {
 			s.c.Respond(ev.Stream, 200, nil, target == "/done")
 			if target == "/done" {
 				s.c.Release(ev.Stream)
-			} else if ev.End && s.c.Peer().InitialWindowSize < 65535 {
+			} else if !ev.End {
+				s.c.GrowWindow(ev.Stream, 1<<20)
+			} else if s.c.Peer().InitialWindowSize < 65535 {
 				bodies[ev.Stream] = 100_000
 				write(ev.Stream)
 			}
@@ -276,6 +278,9 @@ func TestBusyClients(t *testing.T) {
 			s.c.Respond(id, 413, nil, true)
 			s.c.Release(id)
 			return strings.Repeat(data(id, 0, largeData[:1000]), 65)
+		}},
+		{"100 000 small messages that nobody reads at the moment", 1, 0, func(s *side, i int) string {
+			return post(1) + strings.Repeat(data(1, 0, "0123456789"), 100_000)
 		}},
 		{"upload of 160 MB", 10_000, 0, func(s *side, i int) (in string) {
 			if i == 0 {

@@ -206,3 +206,25 @@ func TestShrink(t *testing.T) {
 		t.Error("no stream after Shrink")
 	}
 }
+
+// A server may send several control frames for each request of a client, as gRPC servers do.
+func TestControlFramesOfServers(t *testing.T) {
+	c := startedClient(t, 0)
+	for range 2000 {
+		id := c.request(t, "GET", true)
+		c.feed([]byte(headers(id, flagEndStream, ":status: 200") + strings.Repeat(frame(typePing, 0, 0, "12345678"), 10)))
+		c.c.Release(id)
+		c.drain(t)
+	}
+	if c.failed {
+		t.Errorf("failed: %v", c.c.failed)
+	}
+	for range 1000 {
+		c.feed([]byte(frame(typePing, 0, 0, "12345678")))
+		c.drain(t)
+	}
+	c.feed([]byte(frame(typePing, 0, 0, "12345678")))
+	if c.c.failed != ErrControlFlood {
+		t.Errorf("got %v", c.c.failed)
+	}
+}

@@ -87,7 +87,6 @@ func (c *Conn) newRequest(id uint32, in []byte, end bool, verdict *Error, m *Mes
 		m.Head.Reset()
 		return c.reject(id, verdict, ev)
 	}
-	c.abuse.put(controlFrames, perRequest)
 	c.accepted = id
 	slot := c.open(id)
 	st := &c.streams.slots[slot]
@@ -118,6 +117,7 @@ func (c *Conn) open(id uint32) (slot int) {
 	st.send = sendWindow(c.peer.InitialWindowSize)
 	st.recv = newRecvWindow(int32(c.own.acked.InitialWindowSize))
 	c.freeUpdates = min(c.freeUpdates+updatesPerStream, maxFreeUpdates)
+	c.abuse.put(controlFrames, perRequest)
 	return slot
 }
 
