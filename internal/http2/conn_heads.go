@@ -207,7 +207,7 @@ func (c *Conn) responseFits(st *stream, h *message.Head, end, excess bool) *Erro
 	switch {
 	case h.Body == message.Fixed:
 		st.length = h.Length
-	case h.Body == message.NoBody:
+	case h.Body == message.NoBody && !(st.isConnect && h.Status < 300):
 		st.length = 0
 	}
 	return nil

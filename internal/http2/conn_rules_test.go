@@ -321,6 +321,23 @@ func TestClientRules(t *testing.T) {
 		{"trailers", headers(1, 0, ok...) + headers(1, flagEndStream, "a: b"), ""},
 		{"trailers without END_STREAM", headers(1, 0, ok...) + headers(1, 0, "a: b"), "S 1 PROTOCOL_ERROR"},
 	})
+	upload := func(method string) func(t testing.TB) *side {
+		return func(t testing.TB) *side {
+			s := startedClient(t, 0)
+			s.request(t, method, false)
+			s.sent(t)
+			return s
+		}
+	}
+	tryAll(t, upload("POST"), []rule{
+		{"WINDOW_UPDATE of 0 after the response", headers(1, flagEndStream, ok...) + frame(typeWindowUpdate, 0, 1, number(0)), "S 1 PROTOCOL_ERROR"},
+		{"response and RST_STREAM before the end of the request", headers(1, flagEndStream, ok...) + frame(typeRSTStream, 0, 1, number(0)), ""},
+	})
+	tryAll(t, upload("CONNECT"), []rule{
+		{"tunnel", headers(1, 0, ":status: 200", "content-length: 2") + data(1, 0, "abc"), ""},
+		{"tunnel that ends at once", headers(1, flagEndStream, ":status: 200", "content-length: 2"), ""},
+		{"refused tunnel", headers(1, 0, ":status: 403", "content-length: 2") + data(1, 0, "abc"), "S 1 PROTOCOL_ERROR"},
+	})
 	head := func(t testing.TB) *side {
 		s := startedClient(t, 0)
 		s.request(t, "HEAD", true)

@@ -25,10 +25,7 @@ func (d *decoding) finishResponse() {
 func frameResponse(h *message.Head, isBodiless, isConnect, end bool) *Error {
 	switch {
 	case isConnect && h.Status < 300:
-		h.Body, h.Length = message.Chunked, -1 // a tunnel
-		if end {
-			h.Body = message.NoBody
-		}
+		h.Body, h.Length = message.NoBody, -1 // DATA belongs to the tunnel
 	case isBodiless || h.Status == 204 || h.Status == 304:
 		h.Body = message.NoBody
 	default:

@@ -73,6 +73,8 @@ func TestRequestRules(t *testing.T) {
 	row("Host in upper case", "", with(get, "host: A")...)
 	row("Host with the default port", "", with(get, "host: a:443")...)
 	row("Host with another port", bad, with(get, "host: a:80")...)
+	row("Host with the default port of http", "", method, ":scheme: http", authority, path, "host: a:80")
+	row("Host with the default port of https", bad, method, ":scheme: http", authority, path, "host: a:443")
 	row("Host that differs", bad, with(get, "host: b")...)
 	row("Host without authority", "", method, scheme, path, "host: a")
 	row("two Hosts", bad, method, scheme, path, "host: a", "host: a")
@@ -96,6 +98,20 @@ func TestRequestRules(t *testing.T) {
 	rules = append(rules, rule{"Content-Length without body", headers(1, flagEndStream, with(get, "content-length: 5")...), bad})
 	rules = append(rules, rule{"Content-Length 0 without body", headers(1, flagEndStream, with(get, "content-length: 0")...), ""})
 	tryAll(t, started, rules)
+}
+
+// A malformed request is decoded to its end, because the next one may refer to what it stores.
+func TestTableAfterMalformed(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(frame(typeHeaders, flagEndHeaders|flagEndStream, 1, block("A: b"), "\x40\x01x\x01y") +
+		frame(typeHeaders, flagEndHeaders|flagEndStream, 3, block(get...), "\xbe")))
+	if want := "head 3 GET https / [host=a; x=y] end"; len(s.events) != 2 || s.events[1] != want {
+		t.Errorf("got %q, want %q", s.events, want)
+	}
+	s.feed([]byte(frame(typeHeaders, flagEndHeaders|flagEndStream, 5, block("A: b"), "\xff\x00")))
+	if s.c.failed != ErrCompression {
+		t.Errorf("got %v", s.c.failed)
+	}
 }
 
 // RFC 8441.
