@@ -11,8 +11,10 @@ import (
 // overwritten, and perhaps memory in Buf.
 //
 // Head.Fields borrows Buf, and the spans below refer to Head.Fields. Names are in lower case. If a request has :authority, that is
-// the first field, with the name Host. Cookie fields are joined. Trailers have only the fields that RFC 9110 §6.5.1 permits. Head.Target is not checked, unless
-// Head.TargetChecked is set, and neither is Host. A CONNECT and its response have no body; Data events have the bytes of the tunnel.
+// the first field, with the name Host. Cookie fields are joined. Trailers have only the fields that RFC 9110 §6.5.1 permits.
+//
+// Head.Target is not checked, unless Head.TargetChecked is set, and neither is Host. A CONNECT and its response have no body;
+// Data events have the bytes of the tunnel.
 type Message struct {
 	Head *message.Head
 	Buf  []byte // the bytes of the head; grown as needed
