@@ -28,7 +28,8 @@ const (
 	// small messages as they come is not limited.
 	tinyData
 
-	// tinyWindows counts DATA frames of this side that are tiny because of the peer's window (CVE-2019-9511).
+	// tinyWindows counts DATA frames of this side that are tiny because of the peer's window (CVE-2019-9511). Larger frames put
+	// tokens back, because the last frame before a window is shut may be tiny by chance.
 	tinyWindows
 
 	buckets

@@ -103,6 +103,7 @@ func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bo
 		c.freeUpdates = min(c.freeUpdates+updatesPerData, maxFreeUpdates)
 		if n >= tinyFrame {
 			c.abuse.put(controlFrames, 1)
+			c.abuse.put(tinyWindows, 1)
 		}
 	}
 	if !whole {

@@ -539,6 +539,24 @@ func TestStreamWindowAlone(t *testing.T) {
 	s.wantEvents(t, "writable")
 }
 
+// A window of usual size may end with a tiny frame each time.
+func TestTinyTails(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(settings(4, 1<<30) + request(1)))
+	s.c.Respond(1, 200, nil, false)
+	s.c.send = 0
+	for range 5000 {
+		s.feed([]byte(frame(typeWindowUpdate, 0, 0, number(2*16384+26))))
+		for _, n := range []int{16384, 16384, 26} {
+			s.write(t, 1, 1<<20, n)
+		}
+		s.c.Sent(len(s.c.Out()))
+	}
+	if s.failed || s.c.failed != nil {
+		t.Errorf("failed: %v", s.c.failed)
+	}
+}
+
 // Small frames that this side chooses are not blamed on the peer.
 func TestSmallFrames(t *testing.T) {
 	cfg := testConfig(Server)
