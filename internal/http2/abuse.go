@@ -79,7 +79,6 @@ func (a *abuse) tick(now int64) {
 		return
 	}
 	a.last += ms * 1e6
-	ms = min(ms, 1e6)
 	for k := range a.level {
 		a.level[k] = int32(min(int64(a.level[k])+ms*int64(bucketRules[k].perSecond), int64(a.full[k])))
 	}

@@ -282,6 +282,10 @@ func TestBusyClients(t *testing.T) {
 		{"100 000 small messages that nobody reads at the moment", 1, 0, func(s *side, i int) string {
 			return post(1) + strings.Repeat(data(1, 0, "0123456789"), 100_000)
 		}},
+		{"small bodies in single frames", 300_000, 0, func(s *side, i int) string {
+			id := uint32(2*i + 1)
+			return headers(id, 0, ":method: POST", ":scheme: https", ":authority: a", ":path: /done") + data(id, flagEndStream, "x")
+		}},
 		{"upload of 160 MB", 10_000, 0, func(s *side, i int) (in string) {
 			if i == 0 {
 				in = post(1)

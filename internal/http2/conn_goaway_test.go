@@ -54,6 +54,7 @@ func TestFailure(t *testing.T) {
 	s.wantSent(t, "RST 3 PROTOCOL_ERROR", "GOAWAY 1 PROTOCOL_ERROR")
 	s.feed([]byte(request(7)))
 	s.wantSent(t)
+	s.c.Respond(1, 200, nil, false)
 	if _, ok := s.c.WriteData(1, []byte("x"), true, 0); ok {
 		t.Error("data on a failed connection")
 	}

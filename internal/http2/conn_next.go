@@ -80,7 +80,7 @@ func need(ev *Event, n int) (more bool) {
 // checkHeader checks what can be said about a frame before its payload has arrived. It changes nothing.
 func (c *Conn) checkHeader(h frameHeader) *Error {
 	switch {
-	case h.length > c.own.acked.MaxFrameSize:
+	case h.length > c.own.acked.MaxFrameSize: // RFC 9113 §4.2 permits to fail the connection for all types
 		return ErrFrameTooLarge
 	case !c.gotSettings && (h.typ != typeSettings || h.has(flagAck)):
 		return ErrNoSettings
@@ -91,7 +91,7 @@ func (c *Conn) checkHeader(h frameHeader) *Error {
 	case h.typ == typePushPromise:
 		return ErrPush
 	}
-	return h.check(c.own.acked.MaxFrameSize)
+	return h.check()
 }
 
 // keptDebug is how much debug data of a GOAWAY the caller gets.

@@ -344,6 +344,29 @@ func TestGrowWindow(t *testing.T) {
 	}
 }
 
+// A stream can be reset in the middle of a frame. The rest of the frame is skipped.
+func TestResetWithinFrame(t *testing.T) {
+	s := started(t)
+	f := post(1) + data(1, flagEndStream, "abcdef")
+	s.feed([]byte(f[:len(f)-3]))
+	s.c.Reset(1, Cancel)
+	s.events = nil
+	s.feed([]byte(f[len(f)-3:] + request(3)))
+	s.wantEvents(t, "head 3 GET https / [host=a] end")
+	if got := string(s.datas[1]); got != "abc" {
+		t.Errorf("data %q", got)
+	}
+}
+
+func TestPeerSettings(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(settings(1, 1, 2, 0, 3, 3, 4, 4, 5, 55555, 6, 6, 8, 1)))
+	want := Settings{HeaderTableSize: 1, MaxConcurrentStreams: 3, InitialWindowSize: 4, MaxFrameSize: 55555, MaxHeaderListSize: 6, EnableConnect: true}
+	if got := s.c.Peer(); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 // RFC 9113 §6.5.3: a value counts when the peer has acknowledged it.
 func TestAnnounce(t *testing.T) {
 	s := started(t)
@@ -555,6 +578,23 @@ func TestTinyTails(t *testing.T) {
 	if s.failed || s.c.failed != nil {
 		t.Errorf("failed: %v", s.c.failed)
 	}
+}
+
+// A stream that has sent all it has at the moment has no turn until it has more.
+func TestPauses(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(request(1)))
+	s.c.Respond(1, 200, nil, false)
+	if n, _ := s.c.WriteData(1, []byte(largeData+"x"), false, s.now); n != 16384 {
+		t.Fatalf("took %d bytes", n)
+	}
+	s.next(t, 1)
+	s.write0(t, 1, 1)
+	s.next(t, 0)
+	if _, _, ok := s.c.Stalled(s.now + 1); ok {
+		t.Error("a stream without bytes is stalled")
+	}
+	s.write(t, 1, 1, 1)
 }
 
 // Small frames that this side chooses are not blamed on the peer.

@@ -36,12 +36,8 @@ var frameRules = [typePriorityUpdate + 1]frameRule{
 // isKnown reports whether this package knows the type. Frames of other types are ignored (RFC 9113 §5.5).
 func (t frameType) isKnown() bool { return int(t) < len(frameRules) && frameRules[t].isKnown }
 
-// check checks the length and the stream of a frame against the rules of RFC 9113 §6. maxFrame is the largest payload that
-// this side accepts. A frame that is too large fails the connection regardless of its type, which RFC 9113 §4.2 permits.
-func (h frameHeader) check(maxFrame uint32) *Error {
-	if h.length > maxFrame {
-		return ErrFrameTooLarge
-	}
+// check checks the length and the stream of a frame against the rules of RFC 9113 §6.
+func (h frameHeader) check() *Error {
 	if !h.typ.isKnown() {
 		return nil
 	}
