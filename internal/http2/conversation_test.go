@@ -236,13 +236,10 @@ func (p *pair) act() {
 			p.change(s)
 		}
 	case 9:
-		for _, id := range sorted(s.sends) { // the oldest one
-			if p.r.IntN(20) == 0 {
-				s.resets[id] = true
-				s.c.Reset(id, Cancel)
-				p.release(s, id)
-			}
-			break
+		if ids := sorted(s.sends); len(ids) > 0 && p.r.IntN(20) == 0 {
+			s.resets[ids[0]] = true
+			s.c.Reset(ids[0], Cancel)
+			p.release(s, ids[0])
 		}
 	case 10:
 		s.c.Ping(1)
