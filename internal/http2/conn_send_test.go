@@ -10,10 +10,13 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
+// zeros is the longest body of a test.
+var zeros [1 << 20]byte
+
 // write calls WriteData with n bytes and the end, and checks how many are taken.
 func (s *side) write(t *testing.T, id uint32, n, want int) {
 	t.Helper()
-	if got, ok := s.c.WriteData(id, make([]byte, n), true, s.now); !ok || got != want {
+	if got, ok := s.c.WriteData(id, zeros[:n], true, s.now); !ok || got != want {
 		t.Fatalf("stream %d took %d of %d bytes, want %d (%v)", id, got, n, want, ok)
 	}
 }
@@ -125,7 +128,7 @@ func TestFullOutput(t *testing.T) {
 	s.c.Respond(1, 200, nil, false)
 	left := 1 << 20
 	for turn := 0; left > 0; turn++ {
-		n, _ := s.c.WriteData(1, make([]byte, left), true, s.now)
+		n, _ := s.c.WriteData(1, zeros[:left], true, s.now)
 		left -= n
 		if s.c.out.unsent() > maxData+headerLen*10 {
 			t.Fatalf("%d bytes wait", s.c.out.unsent())

@@ -328,9 +328,9 @@ func (p *pair) checkWindows() {
 }
 
 func TestConversations(t *testing.T) {
-	seeds := 40
+	seeds := 12
 	if testing.Short() {
-		seeds = 10
+		seeds = 8
 	}
 	total := map[string]int{}
 	for seed := range seeds {
