@@ -204,6 +204,8 @@ func TestStateRules(t *testing.T) {
 		{"half closed: RST_STREAM", request(1) + cancel, ""},
 
 		{"closed: DATA", done(1) + data(1, 0, "x"), "C STREAM_CLOSED"},
+		{"closed before a gap: DATA", done(1) + request(9) + data(1, 0, "x"), "C STREAM_CLOSED"},
+		{"in a gap: DATA", done(1) + request(9) + data(5, 0, "x"), "C PROTOCOL_ERROR"},
 		{"closed: HEADERS", done(1) + request(1), "C STREAM_CLOSED"},
 		{"closed: WINDOW_UPDATE", done(1) + update, ""},
 		{"closed: WINDOW_UPDATE of 0", done(1) + frame(typeWindowUpdate, 0, 1, number(0)), ""},

@@ -151,13 +151,13 @@ func TestExcessOfResponses(t *testing.T) {
 // WriteData may be called for a stream whose turn it is not.
 func TestOutOfTurn(t *testing.T) {
 	s := started(t)
-	s.feed([]byte(settings(4, 1<<30) + frame(typeWindowUpdate, 0, 0, number(1<<30)) + request(1) + request(3)))
-	for _, id := range []uint32{1, 3} {
+	s.feed([]byte(settings(4, 1<<30) + frame(typeWindowUpdate, 0, 0, number(1<<30)) + request(1) + request(3) + request(5)))
+	for _, id := range []uint32{1, 3, 5} {
 		s.c.Respond(id, 200, nil, false)
 		s.write(t, id, 1<<20, 16384)
+		s.c.Sent(len(s.c.Out()))
 	}
 	s.write(t, 3, 1<<20, 16384)
-	s.c.Sent(len(s.c.Out()))
 	s.next(t, 1)
 	s.write(t, 1, 1<<20, 16384)
 	s.next(t, 3)

@@ -67,6 +67,18 @@ func TestStreamTable(t *testing.T) {
 	}
 }
 
+func TestSkippedStreams(t *testing.T) {
+	var c closedStreams
+	for _, id := range []uint32{1, 3, 9, 11} {
+		c.use(id)
+	}
+	for id, want := range map[uint32]bool{1: false, 3: false, 5: true, 7: true, 9: false, 11: false} {
+		if c.wasSkipped(id) != want {
+			t.Errorf("stream %d: want %v", id, want)
+		}
+	}
+}
+
 func TestRecvWindow(t *testing.T) {
 	w := newRecvWindow(100)
 	if w.take(101) || !w.take(100) || w.take(1) {
