@@ -208,7 +208,7 @@ func checkInStep(t *testing.T, h *header) {
 		t.Errorf("Connection is %q, flags %b", h.PeekAll("Connection"), h.head.Flags)
 	}
 	for i := range h.trailers.Len() {
-		if name, _ := h.trailers.At(i); http1.ForbiddenTrailer(h.trailers.ID(i), name) {
+		if name, _ := h.trailers.At(i); message.ForbiddenTrailer(h.trailers.ID(i), name) {
 			t.Errorf("forbidden trailer in %q", h.TrailerHeader())
 		}
 	}

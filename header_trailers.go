@@ -7,6 +7,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Trailers are headers after a chunked body (RFC 9110 §6.5). They are stored in a list of their own and never
@@ -60,7 +61,7 @@ func (h *header) appendTrailerNames(dst, list []byte) (_ []byte, err error) {
 			continue
 		}
 		id := field.Lookup(member)
-		if !isFieldName(member) || http1.ForbiddenTrailer(id, member) {
+		if !isFieldName(member) || message.ForbiddenTrailer(id, member) {
 			err = ErrBadTrailer
 			continue
 		}

@@ -33,3 +33,28 @@ func (l *List) repeats(id ID) bool {
 	}
 	return false
 }
+
+// JoinBorrowedCookies joins Cookie fields as JoinCookies does, in a list that borrows b. It appends the joined value to b and
+// returns the longer slice, which the list then borrows.
+func (l *List) JoinBorrowedCookies(b []byte) []byte {
+	first := l.FindID(Cookie)
+	if first < 0 || !l.repeats(Cookie) {
+		return b
+	}
+	start := len(b)
+	for i := first; i >= 0; i = next(l, i+1, Cookie, "") {
+		if f := &l.fields[i]; f.ValueLen > 0 {
+			if len(b) > start {
+				b = append(b, "; "...)
+			}
+			b = append(b, b[f.ValueOff:f.ValueOff+f.ValueLen]...)
+		}
+	}
+	l.Rebase(b)
+	f := &l.fields[first]
+	f.ValueOff, f.ValueLen = uint32(start), uint32(len(b)-start)
+	if j := next(l, first+1, Cookie, ""); j >= 0 {
+		del(l, j, Cookie, "")
+	}
+	return b
+}

@@ -23,6 +23,13 @@ func TestJoinCookies(t *testing.T) {
 				borrowing.AppendSpan(Lookup(name), at, at+len(name), at+len(name)+1, at+len(line))
 				at += len(line) + 1
 			}
+			var lent List
+			borrowing.CopyTo(&lent)
+			lent.borrowed = true
+			buf := lent.JoinBorrowedCookies(lent.buf[:len(lent.buf):len(lent.buf)])
+			if got := dump(&lent); got != tt.want || !lent.borrowed || len(lent.buf) != len(buf) {
+				t.Errorf("in borrowed bytes: got %s, want %s", got, tt.want)
+			}
 			for _, l := range []*List{&built, &borrowing} {
 				l.JoinCookies()
 				if got := dump(l); got != tt.want {

@@ -3,6 +3,7 @@ package http1
 import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // AppendStatusLine appends the status line of an HTTP/1.1 response. The reason may be empty (RFC 9112 §4).
@@ -58,7 +59,7 @@ func AppendLastChunk(dst []byte, trailers *field.List) []byte {
 	dst = append(dst, '0', '\r', '\n')
 	if trailers != nil {
 		for i := range trailers.Len() {
-			if name, value := trailers.At(i); !ForbiddenTrailer(trailers.ID(i), name) {
+			if name, value := trailers.At(i); !message.ForbiddenTrailer(trailers.ID(i), name) {
 				dst = AppendField(dst, name, value)
 			}
 		}

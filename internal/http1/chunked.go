@@ -3,6 +3,7 @@ package http1
 import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // ChunkLimits limits the overhead of a chunked body.
@@ -294,31 +295,8 @@ func parseTrailer(l *field.List, b []byte, fields int) (int, error) {
 func keepTrailers(dst, src *field.List) {
 	for i := range src.Len() {
 		id := src.ID(i)
-		if name, value := src.At(i); !ForbiddenTrailer(id, name) {
+		if name, value := src.At(i); !message.ForbiddenTrailer(id, name) {
 			field.Add(dst, id, name, value)
 		}
 	}
-}
-
-// ForbiddenTrailer reports whether a field must not be sent in a trailer section. These are fields for framing,
-// routing, modifying the message, authentication, controlling a response or describing the body (RFC 9110 §6.5.1). id
-// is the ID of name.
-func ForbiddenTrailer(id field.ID, name []byte) bool {
-	switch id {
-	case field.Unknown:
-		return ascii.HasPrefixFold(name, "X-Forwarded-") || ascii.EqualFold(name, "Max-Forwards")
-	case field.Host, field.ContentLength, field.TransferEncoding, field.Connection, field.KeepAlive,
-		field.ProxyConnection, field.Upgrade, field.Trailer, field.TE, field.Expect, field.HTTP2Settings,
-		field.ContentType, field.ContentEncoding, field.ContentRange, field.ContentLocation,
-		field.ContentLanguage, field.ContentDisposition,
-		field.Cookie, field.SetCookie, field.Authorization, field.ProxyAuthorization,
-		field.WWWAuthenticate, field.ProxyAuthenticate,
-		field.Location, field.Date, field.Age, field.Expires, field.CacheControl, field.Pragma, field.Vary,
-		field.Warning, field.RetryAfter, field.Range, field.IfRange, field.IfMatch, field.IfNoneMatch,
-		field.IfModifiedSince, field.IfUnmodifiedSince, field.Forwarded, field.XForwardedFor,
-		field.XForwardedHost, field.XForwardedProto, field.XRealIP, field.Via, field.Origin,
-		field.Referer, field.UserAgent:
-		return true
-	}
-	return false
 }

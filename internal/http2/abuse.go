@@ -1,0 +1,113 @@
+package http2
+
+// Everything that a peer can make this side do without a request that is worth it has a bucket of tokens. An event takes
+// tokens from its bucket. Time and useful work put tokens back. If a bucket is empty, the connection fails with the error of
+// the bucket. The attacks that each bucket stops are named beside it.
+//
+// Limits that need no time are elsewhere: header blocks in block.go, unsent output in output.go, streams in stream_table.go.
+
+// bucketKind is a kind of bucket.
+type bucketKind uint8
+
+const (
+	// earlyEnds counts streams that ended before their response, because the peer reset them or made this side reset
+	// them, and streams that were refused: Rapid Reset (CVE-2023-44487), MadeYouReset (CVE-2025-8671), reset flood
+	// (CVE-2019-9514). Each complete response puts a token back, so a busy client may cancel many requests.
+	earlyEnds bucketKind = iota
+
+	// controlFrames counts frames that belong to no message: floods of PING, SETTINGS, PRIORITY, WINDOW_UPDATE and of
+	// unknown frames (CVE-2019-9512, -9513, -9515), and frames on closed streams. Requests put tokens
+	// back. DATA frames that this side sends do as well, because gRPC sends a PING for each round trip with data.
+	controlFrames
+
+	// emptyData counts DATA frames without data and without END_STREAM (CVE-2019-9518). Two in a row are free.
+	emptyData
+
+	// tinyData counts DATA frames with less than tinyFrame bytes. They cost time, but no more memory than others. gRPC sends
+	// many of them, so the burst is what a window of 4 MB may hold. Consumed bytes put tokens back, so a program that reads
+	// small messages as they come is not limited.
+	tinyData
+
+	// tinyWindows counts DATA frames of this side that are tiny because of the peer's window (CVE-2019-9511). Larger frames put
+	// tokens back, because the last frame before a window is shut may be tiny by chance.
+	tinyWindows
+
+	buckets
+)
+
+// tinyFrame is the length in bytes below which a DATA frame is tiny.
+const tinyFrame = 64
+
+// bucketRules say how many tokens a bucket has, and how many it gets back per second.
+var bucketRules = [buckets]struct {
+	burst, perSecond int32
+	err              *Error
+}{
+	earlyEnds:     {100, 33, ErrEarlyResets}, // and twice MaxConcurrentStreams
+	controlFrames: {1000, 100, ErrControlFlood},
+	emptyData:     {100, 10, ErrEmptyData},
+	tinyData:      {250_000, 250_000, ErrTinyData},
+	tinyWindows:   {1000, 50, ErrTinyWindows},
+}
+
+// perRequest is how many tokens a request puts back into controlFrames.
+const perRequest = 32
+
+// abuse has the buckets of a connection, in thousandths of tokens.
+type abuse struct {
+	level [buckets]int32
+	full  [buckets]int32
+	last  int64 // when the buckets got tokens for the time that has passed, in nanoseconds
+	empty uint8 // empty DATA frames in a row, up to 2
+}
+
+const thousand = 1000
+
+// init fills the buckets of a connection with this many streams.
+func (a *abuse) init(streams uint32) {
+	for k := range a.level {
+		a.full[k] = bucketRules[k].burst * thousand
+	}
+	a.full[earlyEnds] += int32(min(streams, 1<<16)) * 2 * thousand
+	a.level = a.full
+}
+
+// tick puts the tokens back that are due at now.
+func (a *abuse) tick(now int64) {
+	ms := (now - a.last) / 1e6
+	if ms <= 0 {
+		return
+	}
+	a.last += ms * 1e6
+	for k := range a.level {
+		a.level[k] = int32(min(int64(a.level[k])+ms*int64(bucketRules[k].perSecond), int64(a.full[k])))
+	}
+}
+
+// take takes n tokens. It returns the error of the bucket if there are not enough.
+func (a *abuse) take(k bucketKind, n int32) *Error {
+	if a.level[k] < n*thousand {
+		return bucketRules[k].err
+	}
+	a.level[k] -= n * thousand
+	return nil
+}
+
+// put puts n tokens back.
+func (a *abuse) put(k bucketKind, n int32) { a.level[k] = min(a.level[k]+n*thousand, a.full[k]) }
+
+// data counts a DATA frame with n bytes of data.
+func (a *abuse) data(n int, end bool) *Error {
+	switch {
+	case n >= tinyFrame || end:
+		a.empty = 0
+		return nil
+	case n > 0:
+		a.empty = 0
+		return a.take(tinyData, 1)
+	case a.empty < 2:
+		a.empty++
+		return nil
+	}
+	return a.take(emptyData, 1)
+}

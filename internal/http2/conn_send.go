@@ -1,0 +1,185 @@
+package http2
+
+import (
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/hpack"
+	"github.com/gallop-http/gallop/internal/message"
+)
+
+// BeginHead starts the header block of a response on a stream. The caller appends :status and fields to dst with the functions of
+// package hpack and the Encoder. It then calls EndHead, with no other call in between. ok is false if the stream may not send.
+func (c *Conn) BeginHead(id uint32) (dst []byte, e *hpack.Encoder, ok bool) {
+	slot := c.streams.find(id)
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() {
+		return nil, nil, false
+	}
+	return c.enc.Begin(reserveHeader(c.out.buf)), &c.enc, true
+}
+
+// EndHead ends a block that BeginHead started. isFinal is false for interim responses. end ends the stream.
+func (c *Conn) EndHead(id uint32, dst []byte, isFinal, end bool) {
+	slot := c.streams.find(id)
+	c.out.buf = appendBlock(dst, len(c.out.buf), id, end, int(c.peer.MaxFrameSize))
+	if isFinal {
+		c.streams.slots[slot].sentHead = true
+	}
+	if end {
+		c.sendEnd(slot)
+	}
+}
+
+// Respond sends the head of a response. A status below 200 is an interim response. end ends the stream. Fields that HTTP/2 forbids
+// are left out. Respond reports false if the stream may not send, or has a final head.
+func (c *Conn) Respond(id uint32, status int, fields *field.List, end bool) bool {
+	slot := c.streams.find(id)
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() || c.streams.slots[slot].sentHead {
+		return false
+	}
+	dst := appendResponse(&c.enc, reserveHeader(c.out.buf), status, fields)
+	c.EndHead(id, dst, status >= 200, end)
+	return true
+}
+
+// WriteTrailers sends trailers, which end the stream. It reports false if the stream may not send, or has no final head.
+func (c *Conn) WriteTrailers(id uint32, fields *field.List) bool {
+	slot := c.streams.find(id)
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() || !c.streams.slots[slot].sentHead {
+		return false
+	}
+	dst, e, _ := c.BeginHead(id)
+	c.EndHead(id, appendFields(e, dst, fields, true), true, true)
+	return true
+}
+
+// CanOpen reports whether a client may open a stream.
+func (c *Conn) CanOpen() bool {
+	limit := min(c.peer.MaxConcurrentStreams, c.cfg.MaxConcurrentStreams, 1<<14)
+	if !c.gotSettings {
+		limit = min(limit, unsureStreams)
+	}
+	return c.cfg.Role == Client && c.failed == nil && !c.peerGone && c.shutdown == serving &&
+		c.streams.live < int(limit) && c.streams.used < 2*int(limit) && c.closed.highest < maxStreamID-1
+}
+
+// unsureStreams is how many streams a client opens at most before it knows the server's settings.
+const unsureStreams = 100
+
+// Request opens a stream and sends the head of a request. end ends this side of the stream. ok is false if CanOpen is.
+func (c *Conn) Request(line *RequestLine, fields *field.List, end bool) (id uint32, slot int, ok bool) {
+	if !c.CanOpen() {
+		return 0, noSlot, false
+	}
+	id = c.closed.highest + 2
+	if c.closed.highest == 0 {
+		id = 1
+	}
+	c.closed.use(id)
+	slot = c.open(id)
+	st := &c.streams.slots[slot]
+	method := message.MethodOf(line.Method)
+	st.isBodiless, st.isConnect = method == message.HeadMethod, method == message.Connect
+	dst := appendRequest(&c.enc, reserveHeader(c.out.buf), line, fields)
+	c.EndHead(id, dst, true, end)
+	return id, slot, true
+}
+
+// WriteData sends the start of p as one DATA frame, and returns its length. end ends the stream, if all of p was sent.
+//
+// If bytes remain, the stream waits: for its window, for the connection's window, for its turn, or until the output was
+// written. NextWriter returns it when it may send again. The time now is for Stalled. The result ok is false if the stream may
+// not send any more, or has no final head.
+func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bool) {
+	slot := c.streams.find(id)
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() || !c.streams.slots[slot].sentHead || c.failed != nil {
+		return 0, false
+	}
+	st := &c.streams.slots[slot]
+	n = max(0, min(len(p), int(c.peer.MaxFrameSize), c.cfg.MaxSendFrame, int(st.send), int(c.send), maxData-c.out.unsent()))
+	whole := n == len(p)
+	if n > 0 || whole && end {
+		c.out.buf = appendData(c.out.buf, id, p[:n], whole && end)
+		st.send -= sendWindow(n)
+		c.send -= sendWindow(n)
+		c.freeUpdates = min(c.freeUpdates+updatesPerData, maxFreeUpdates)
+		if n >= tinyFrame {
+			c.abuse.put(controlFrames, 1)
+			c.abuse.put(tinyWindows, 1)
+		}
+	}
+	if !whole {
+		c.wait(slot, n, now)
+	} else if end {
+		c.sendEnd(slot)
+	} else if st.waiting != forCaller {
+		c.stopWaiting(slot)
+	}
+	return n, true
+}
+
+// wait makes a stream wait that has sent n bytes and has more to send.
+func (c *Conn) wait(slot, n int, now int64) {
+	st := &c.streams.slots[slot]
+	if n > 0 || st.waiting == forCaller {
+		st.stalled = now
+	}
+	switch {
+	case st.send <= 0:
+		c.stopWaiting(slot)
+		st.waiting = forWindow
+	case st.waiting == forTurn:
+		c.sched.sent(&c.streams, slot)
+	default:
+		c.sched.add(&c.streams, slot)
+	}
+	if n > 0 && n < tinyFrame && (st.send <= 0 || c.send <= 0) {
+		if err := c.abuse.take(tinyWindows, 1); err != nil {
+			c.Fail(err)
+		}
+	}
+}
+
+func (c *Conn) stopWaiting(slot int) {
+	st := &c.streams.slots[slot]
+	if st.waiting == forTurn {
+		c.sched.remove(&c.streams, slot)
+	}
+	st.waiting = forCaller
+}
+
+// NextWriter returns the stream whose turn it is to call WriteData. ok is false if no stream may send, or if the output is full. Call
+// it after Writable and SettingsChanged events, and after Sent, until ok is false.
+func (c *Conn) NextWriter() (id uint32, slot int, ok bool) {
+	for c.send > 0 && c.out.unsent() < maxData && c.failed == nil {
+		slot = c.sched.pick(&c.streams)
+		if slot == noSlot {
+			break
+		}
+		st := &c.streams.slots[slot]
+		if st.send > 0 {
+			return st.id, slot, true
+		}
+		c.stopWaiting(slot) // the peer has reduced its window
+		st.waiting = forWindow
+	}
+	return 0, noSlot, false
+}
+
+// Stalled returns a stream that has waited to send since a time before the given one, without any progress. The caller resets
+// it, because its memory would otherwise be the peer's for as long as the peer likes (CVE-2016-1546).
+func (c *Conn) Stalled(before int64) (id uint32, slot int, ok bool) {
+	for slot := range c.streams.slots {
+		if st := &c.streams.slots[slot]; st.id != 0 && st.waiting != forCaller && st.stalled < before {
+			return st.id, slot, true
+		}
+	}
+	return 0, noSlot, false
+}
+
+// SendWindow returns how many bytes the windows permit a stream to send now.
+func (c *Conn) SendWindow(id uint32) int {
+	slot := c.streams.find(id)
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() {
+		return 0
+	}
+	return max(0, int(min(c.streams.slots[slot].send, c.send)))
+}

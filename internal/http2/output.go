@@ -1,0 +1,65 @@
+package http2
+
+const (
+	// maxData is how many bytes of output may wait before no more DATA is appended.
+	maxData = 64 << 10
+
+	// maxUnsent is how many bytes may wait before Next reads no further. The peer then has to read first. It is larger than
+	// maxData, so that bodies alone do not keep this side from reading.
+	maxUnsent = 128 << 10
+
+	// maxControl is how many control frames may wait before Next reads no further.
+	maxControl = 1000
+)
+
+// output has the bytes that wait to be written: buf[sent:].
+//
+// Control frames are counted in two generations, because the output may never be empty: those before the mark, and those
+// behind it. When everything before the mark was written, the second generation becomes the first.
+//
+//	buf    written | older control frames | newer control frames
+//	               sent                   mark                 len(buf)
+type output struct {
+	buf   []byte
+	sent  int
+	mark  int
+	older int
+	newer int
+}
+
+func (o *output) unsent() int { return len(o.buf) - o.sent }
+
+// noteControl counts a control frame that was appended because of the peer.
+func (o *output) noteControl() { o.newer++ }
+
+// isFull reports whether the peer has to read before it may cause more output.
+func (o *output) isFull() bool { return o.unsent() >= maxUnsent || o.older+o.newer >= maxControl }
+
+// wrote drops the first n bytes.
+func (o *output) wrote(n int) {
+	o.sent += n
+	if o.sent == len(o.buf) {
+		*o = output{buf: o.buf[:0]}
+		return
+	}
+	if o.sent >= o.mark {
+		o.older, o.newer, o.mark = o.newer, 0, len(o.buf)
+	}
+	if o.sent >= o.unsent() {
+		o.buf, o.mark, o.sent = o.buf[:copy(o.buf, o.buf[o.sent:])], o.mark-o.sent, 0
+	}
+}
+
+// Out returns the bytes to write. They are valid until the next call of another method.
+func (c *Conn) Out() []byte { return c.out.buf[c.out.sent:] }
+
+// Sent says that the first n bytes of Out were written.
+func (c *Conn) Sent(n int) { c.out.wrote(n) }
+
+// LendOut gives the output a buffer, and returns the one it had. It must be called while Out is empty. A connection that waits
+// for its peer can thus give its buffer away.
+func (c *Conn) LendOut(buf []byte) (had []byte) {
+	had = c.out.buf
+	c.out = output{buf: buf[:0]}
+	return had
+}

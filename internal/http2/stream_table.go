@@ -1,0 +1,114 @@
+package http2
+
+import "math/bits"
+
+// noSlot is returned by find for a stream that is not in the table.
+const noSlot = -1
+
+// streamTable has the streams of a connection. A stream keeps its slot until it is released. The table starts empty and grows
+// with the number of streams at the same time. Conn limits that number.
+type streamTable struct {
+	slots []stream // an id of 0 marks a free slot
+	free  []uint16 // free slots, the last one is used next
+	index []uint16 // a hash table with open addressing: slot + 1 of each stream, or 0. The length is 0 or a power of two
+	used  int      // number of used slots
+	live  int      // number of streams that are not closed
+}
+
+const firstSlots = 4
+
+// find returns the slot of a stream, or noSlot.
+func (t *streamTable) find(id uint32) int {
+	if len(t.index) == 0 {
+		return noSlot
+	}
+	for i := t.home(id); ; i = (i + 1) & (len(t.index) - 1) {
+		n := int(t.index[i])
+		if n == 0 {
+			return noSlot
+		}
+		if t.slots[n-1].id == id {
+			return n - 1
+		}
+	}
+}
+
+// home returns the preferred index of a stream. All identifiers on a connection have the same parity and count up, so they
+// rarely collide.
+func (t *streamTable) home(id uint32) int { return int(id>>1) & (len(t.index) - 1) }
+
+// add adds an open stream and returns its slot.
+func (t *streamTable) add(id uint32) int {
+	if len(t.free) == 0 {
+		t.growSlots()
+	}
+	slot := int(t.free[len(t.free)-1])
+	t.free = t.free[:len(t.free)-1]
+	t.slots[slot] = stream{id: id, state: open, length: noLength, priority: defaultPriority}
+	t.used++
+	t.live++
+	if 2*t.used > len(t.index) {
+		t.rebuildIndex()
+	} else {
+		t.enter(slot)
+	}
+	return slot
+}
+
+func (t *streamTable) growSlots() {
+	n := len(t.slots)
+	t.slots = append(t.slots, make([]stream, max(firstSlots, n))...)
+	for slot := len(t.slots) - 1; slot >= n; slot-- {
+		t.free = append(t.free, uint16(slot))
+	}
+}
+
+// rebuildIndex makes the index at least four times as long as the number of streams.
+func (t *streamTable) rebuildIndex() {
+	t.index = make([]uint16, 1<<bits.Len(uint(4*t.used-1)))
+	for slot := range t.slots {
+		if t.slots[slot].id != 0 {
+			t.enter(slot)
+		}
+	}
+}
+
+// enter adds a slot to the index, which has room.
+func (t *streamTable) enter(slot int) {
+	i := t.home(t.slots[slot].id)
+	for t.index[i] != 0 {
+		i = (i + 1) & (len(t.index) - 1)
+	}
+	t.index[i] = uint16(slot + 1)
+}
+
+// remove frees the slot of a stream.
+func (t *streamTable) remove(slot int) {
+	i := t.home(t.slots[slot].id)
+	for int(t.index[i]) != slot+1 {
+		i = (i + 1) & (len(t.index) - 1)
+	}
+	t.unindex(i)
+	t.slots[slot].id = 0
+	t.free = append(t.free, uint16(slot))
+	t.used--
+}
+
+// unindex empties index i, and moves later entries that find would no longer reach.
+func (t *streamTable) unindex(i int) {
+	mask := len(t.index) - 1
+	for j := (i + 1) & mask; t.index[j] != 0; j = (j + 1) & mask {
+		home := t.home(t.slots[t.index[j]-1].id)
+		if (j-home)&mask >= (j-i)&mask {
+			t.index[i], i = t.index[j], j
+		}
+	}
+	t.index[i] = 0
+}
+
+// shrink frees the memory of a table without streams.
+func (t *streamTable) shrink() {
+	if t.used == 0 {
+		*t = streamTable{}
+	}
+}
