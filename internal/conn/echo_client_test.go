@@ -102,7 +102,7 @@ func (c *echoClient) take(f frame) {
 func (c *echoClient) check(x *echoCall) {
 	word, arg := command(x.name)
 	sent, back := x.body, []byte(nil)
-	switch word {
+	switch afterDeadline(word) {
 	case "echo":
 		back = sent
 	case "sum":

@@ -28,9 +28,7 @@ func echoProgram(x *exchange) string {
 	if x.send(frameOpen, x.name) != nil {
 		return ""
 	}
-	if _, after, ok := strings.Cut(word, "@"); ok {
-		word = after
-	}
+	word = afterDeadline(word)
 	if d, err := time.ParseDuration(arg); err == nil {
 		time.Sleep(d)
 	}

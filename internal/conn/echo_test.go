@@ -93,3 +93,6 @@ func command(name string) (word, arg string) {
 	arg, _, _ = strings.Cut(rest, " ")
 	return word, arg
 }
+
+// afterDeadline returns a word without the deadline before it, such as 20ms@.
+func afterDeadline(word string) string { return word[strings.IndexByte(word, '@')+1:] }
