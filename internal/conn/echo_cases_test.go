@@ -378,6 +378,30 @@ func TestEchoClientEnds(t *testing.T) {
 	})
 }
 
+// A client that resets the connection ends all exchanges. One that sends nothing more does not.
+func TestEchoClientResets(t *testing.T) {
+	overEcho(t, nil, func(r *echoRig) {
+		c := r.client()
+		blocked := r.whole(c, "block", 0)
+		if wrong := c.until(func() bool { return blocked.begun }); wrong != "" {
+			r.Fatal(wrong)
+		}
+		switch nc := c.conn.(type) {
+		case *wiretest.Conn:
+			nc.Reset()
+		case *net.TCPConn:
+			_ = nc.SetLinger(0)
+			_ = nc.Close()
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+		defer cancel()
+		defer context.AfterFunc(ctx, r.s.Table.Wake)()
+		if !r.s.Table.WaitEmpty(ctx) {
+			r.Error("the connection goes on")
+		}
+	})
+}
+
 // A connection that stays idle ends, and so does one whose client takes nothing. One with exchanges does not.
 func TestEchoTimes(t *testing.T) {
 	overEcho(t, func(s *echoServer) { s.set.Idle, s.set.Progress = 50*time.Millisecond, 100*time.Millisecond }, func(r *echoRig) {

@@ -72,7 +72,7 @@ func cutFrame(b []byte) (f frame, rest []byte, ok bool) {
 	return frame{binary.BigEndian.Uint16(b), b[2], string(b[frameHead:end])}, b[end:], true
 }
 
-// bodyOf returns n bytes that nobody mistakes for those of an exchange with another name.
+// bodyOf returns a body of n bytes. Exchanges with different names have different bodies.
 func bodyOf(name string, n int) []byte {
 	h := crc32.ChecksumIEEE([]byte(name))
 	b := make([]byte, n)
