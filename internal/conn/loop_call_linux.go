@@ -48,8 +48,8 @@ func (s *Server) SeatAt(w *poll.Worker, what uint32) Seat {
 	return Seat{Worker: w, place: &s.Places.Places[what], what: what}
 }
 
-// RanOffLoop takes note of a call of the program that was made for the place with this index on a goroutine off the loops,
-// while the connection was parked or served by another goroutine.
+// RanOffLoop takes note of a call of the program for the place with this index. The call was made off the loops, while the
+// connection was parked or another goroutine served it.
 func (s *Server) RanOffLoop(what uint32, took time.Duration) {
 	s.Loops.pooled.Add(1)
 	Ran(&s.Places.Places[what], took)
