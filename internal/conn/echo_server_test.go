@@ -87,10 +87,12 @@ func (s *echoServer) serveAccepted(a conn.Accepted) {
 		return
 	}
 	c.Report(conn.StateNew)
-	c.Ready = c.Now
-	unhook := context.AfterFunc(s.Stopped, c.stopping)
-	defer unhook()
-	c.serve()
+	if _, err := c.Handshake(); err == nil {
+		c.Ready = c.Now
+		unhook := context.AfterFunc(s.Stopped, c.stopping)
+		defer unhook()
+		c.serve()
+	}
 	c.finish(func() {
 		c.BeginClosing()
 		_ = c.Closing().Close()
