@@ -24,7 +24,8 @@ func (s *echoServer) handler() conn.Handler { return echoLoops{conn.Loops{Server
 // onLoop is what an echoWire has besides if it belongs to a loop.
 type onLoop struct {
 	*conn.LoopConn
-	sent int64 // when it was parked
+	sent   int64       // when it was parked
+	unhook func() bool // ends the wait for the server to stop
 }
 
 // Accept implements poll.Handler.
@@ -53,7 +54,7 @@ func (h echoLoops) begin(w *poll.Worker, c *echoWire) {
 	c.Attach(w, c.loop.LoopConn)
 	c.Report(conn.StateNew)
 	c.StartWaiting()
-	context.AfterFunc(h.s.Stopped, c.stopping)
+	c.loop.unhook = context.AfterFunc(h.s.Stopped, c.stopping)
 	h.run(w, c)
 }
 
@@ -137,6 +138,7 @@ func (c *echoWire) isStuck() bool {
 
 func (h echoLoops) end(c *echoWire) {
 	lc := c.loop.LoopConn
+	c.loop.unhook()
 	c.finish(func() { c.CloseOnLoop(lc) })
 }
 
