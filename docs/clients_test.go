@@ -26,6 +26,7 @@ func TestClientPrograms(t *testing.T) {
 		s := &gallop.Server{Handler: app.Handler()}
 		addrs[i] = freeAddress(t)
 		go s.ListenAndServe(addrs[i])
+		awaitListening(t, addrs[i])
 		t.Cleanup(func() { s.Close() })
 	}
 

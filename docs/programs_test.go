@@ -197,8 +197,22 @@ func freeAddress(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	return ln.Addr().String()
+	addr := ln.Addr().String()
+	givenAddressesMu.Lock()
+	given := givenAddresses[addr]
+	givenAddresses[addr] = true
+	givenAddressesMu.Unlock()
+	if given {
+		return freeAddress(t) // the test that got this address does not listen on it yet
+	}
+	return addr
 }
+
+// givenAddresses are the results of freeAddress. Tests run in parallel and listen a bit later.
+var (
+	givenAddresses   = map[string]bool{}
+	givenAddressesMu sync.Mutex
+)
 
 // runProgram starts a program, which is killed when t ends, and waits until it listens on an address.
 func runProgram(t *testing.T, addr string, p program, args ...string) (cmd *exec.Cmd, output *bytes.Buffer) {
@@ -214,15 +228,21 @@ func runProgram(t *testing.T, addr string, p program, args ...string) (cmd *exec
 		cancel()
 		cmd.Wait()
 	})
+	awaitListening(t, addr)
+	return cmd, output
+}
+
+// awaitListening waits until a program listens on an address.
+func awaitListening(t *testing.T, addr string) {
+	t.Helper()
 	for range 500 {
 		if conn, err := net.Dial("tcp4", addr); err == nil {
 			conn.Close()
-			return cmd, output
+			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatalf("program %d of %s does not listen on %s", p.n, p.page, addr)
-	return nil, nil
+	t.Fatalf("nothing listens on %s", addr)
 }
 
 // statusAndBody returns what a GET of a URL gets.
