@@ -29,7 +29,7 @@ func TestAllocs(t *testing.T) {
 	})
 	ours := allocs(t, request, func(ln net.Listener) { nethttp.Serve(ln, h) })
 	theirs := allocs(t, request, func(ln net.Listener) { http.Serve(ln, h) })
-	want := fmt.Sprintf("gallop needs %.0f allocations for a request with %d fields in its header. net/http's server needs %.0f ", ours, strings.Count(request, ": "), theirs)
+	want := fmt.Sprintf("gallop needs %.0f allocations for a request with %d fields in its header. net/http's server needs %.0f.", ours, strings.Count(request, ": "), theirs)
 	if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), want) {
 		t.Errorf("the page does not say %q", want)
 	}
