@@ -60,13 +60,13 @@ func (b *requestBody) failure() error { return b.err }
 // if that is not negative, or arranges that the handler can.
 func (c *serverConn) takeBody(announced int64) error {
 	b := &c.body
-	c.startClock()
 	req := &c.ctx.Request
 	stream := c.srv.StreamRequestBody
 	if c.bodyTooLarge() {
 		return ErrBodyTooLarge
 	}
 	if stream || c.awaits100 {
+		c.startClock()
 		b.handle = &bodyHandle{body: b, whole: c.maxBody}
 		b.whole = !stream // a handler that does not know of streams makes forms of it
 		req.body.source, req.body.size = b.handle, streamSize(announced)
@@ -77,6 +77,7 @@ func (c *serverConn) takeBody(announced int64) error {
 		req.body.view = view
 		return nil
 	}
+	c.startClock()
 	buf, err := b.readAll(req.body.buf[:0])
 	if err != nil {
 		buf = buf[:0]
