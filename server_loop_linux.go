@@ -135,7 +135,7 @@ func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
 	for {
 		switch c.serve() {
 		case conn.Park:
-			if c, settled = s.park(w, c, lc); settled {
+			if settled = c.park(w, lc); settled {
 				return
 			}
 		case conn.Later:
@@ -183,29 +183,21 @@ func (c *serverConn) shakeHands(lc *conn.LoopConn) bool {
 	return false
 }
 
-// park leaves lc to its loop, unless it has something to read already: then it returns
-// who goes on to serve it.
-func (s *Server) park(w *poll.Worker, c *serverConn, lc *conn.LoopConn) (_ *serverConn, parked bool) {
+// park leaves lc to its loop. It reports false, and c goes on to serve lc, if there is something to read already. A c that is
+// shared never gets here: the response to a request that has timed out is the last one on its connection.
+func (c *serverConn) park(w *poll.Worker, lc *conn.LoopConn) (parked bool) {
 	by := c.ParkedBy(w, lc)
 	lc.Turns = c.Turns
-	if c.shared {
-		// The program may have kept a reference to c, so c must not serve another connection.
-		w.Local = nil
-		c.release()
-		c = s.connOf(w)
+	if parked = c.Conn.Park(w, lc, by); !parked {
 		c.attach(w, lc)
 	}
-	if c.Conn.Park(w, lc, by) {
-		return c, true
-	}
-	c.attach(w, lc)
-	return c, false
+	return parked
 }
 
 // mayParkLater reports whether lc may be left to its loop before it was sent what there
 // is for it: if it is sure that there is nothing left to do.
 func (c *serverConn) mayParkLater() bool {
-	return c.MayLeaveUnsent() && !c.shared && c.exchange != nil && c.writeLimit == c.set.Write
+	return c.MayLeaveUnsent() && c.exchange != nil && c.writeLimit == c.set.Write
 }
 
 // finish ends the connection lc.
