@@ -73,7 +73,7 @@ func (c *Conn) EndedBy(err error) Next {
 func (c *Conn) Start(s *Server, w Wire, nc net.Conn, of *Listener) {
 	c.Prepare(s, w)
 	c.NC, c.ID, c.lent = nc, s.ids.Add(1), of == nil
-	c.ReadClock()
+	c.readClock()
 	c.since = c.Now
 	c.Input.raw.init(nc)
 	c.Entry, c.own.NC = &c.own, nc
@@ -108,8 +108,8 @@ func (c *Conn) Report(state State) {
 	}
 }
 
-// ReadClock sets now, and returns it.
-func (c *Conn) ReadClock() time.Time {
+// readClock sets now, and returns it.
+func (c *Conn) readClock() time.Time {
 	c.Now = c.clock.Now()
 	return c.Now
 }

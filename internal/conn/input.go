@@ -51,7 +51,7 @@ func (in *Input) wait() error {
 	n, err := in.C.NC.Read(in.buf[:cap(in.buf)]) // few calls deep, see ClientConn.roundTrip
 	switch {
 	case n > 0:
-		in.C.ReadClock()
+		in.C.readClock()
 		in.Count(n)
 		in.buf = in.buf[:n]
 		return nil
@@ -63,7 +63,7 @@ func (in *Input) wait() error {
 
 func (in *Input) waitRaw() error {
 	n, err := in.raw.read(in)
-	in.C.ReadClock()
+	in.C.readClock()
 	in.Count(n)
 	in.buf = in.buf[:n]
 	if n == 0 && err == nil {
@@ -113,7 +113,7 @@ func (in *Input) Read() error {
 	for range emptyReads {
 		n, err := in.C.NC.Read(in.buf[len(in.buf):cap(in.buf)])
 		if n > 0 {
-			in.C.ReadClock()
+			in.C.readClock()
 			in.Count(n)
 			in.buf = in.buf[:len(in.buf)+n]
 			return nil

@@ -37,7 +37,7 @@ func (c *Conn) EndOffLoop(start time.Time) {
 	seat := &c.Loop
 	seat.Ended = start.Add(time.Since(start))
 	if seat.place != nil && seat.Conn.Away {
-		Ran(seat.place, seat.Ended.Sub(start))
+		ran(seat.place, seat.Ended.Sub(start))
 	}
 }
 
@@ -52,7 +52,7 @@ func (s *Server) SeatAt(w *poll.Worker, what uint32) Seat {
 // connection was parked or another goroutine served it.
 func (s *Server) RanOffLoop(what uint32, took time.Duration) {
 	s.Loops.pooled.Add(1)
-	Ran(&s.Places.Places[what], took)
+	ran(&s.Places.Places[what], took)
 }
 
 // StartOnLoop is called before the program is called on the loop. It returns when that was, if it is to be timed.
@@ -67,13 +67,13 @@ func (l *Seat) StartOnLoop() (start poll.Moment, timed bool) {
 func (l *Seat) EndOnLoop(start poll.Moment, timed bool) {
 	if !l.Worker.Leads() {
 		if told := l.Worker.Done(); !told && l.place != nil {
-			Mispredicted(l.place)
+			mispredicted(l.place)
 		}
 	} else if timed {
 		took := time.Duration(poll.Now() - start)
 		l.Worker.Pace(took)
 		if l.place != nil {
-			Ran(l.place, took)
+			ran(l.place, took)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (s Loops) Sent(pc *poll.Conn) bool {
 // Overdue implements poll.Handler.
 func (s Loops) Overdue(what uint32) {
 	if place := &s.Places.Places[what]; s.set.Predicts && IsFast(place.Load()) {
-		Mispredicted(place)
+		mispredicted(place)
 	}
 }
 

@@ -71,12 +71,12 @@ func proof(place uint32) uint32 {
 	return place >> proofShift
 }
 
-// Ran takes note of a run.
-func Ran(place *atomic.Uint32, took time.Duration) {
+// ran takes note of a run.
+func ran(place *atomic.Uint32, took time.Duration) {
 	was := place.Load()
 	switch {
 	case IsFast(was) && took > longRun:
-		Mispredicted(place)
+		mispredicted(place)
 	case IsFast(was):
 		if was++; was&RunsMask >= 1<<proof(was)+LongTime {
 			was = forgiven(was)
@@ -89,8 +89,8 @@ func Ran(place *atomic.Uint32, took time.Duration) {
 	}
 }
 
-// Mispredicted takes note of a run on the loop that should not have been there.
-func Mispredicted(place *atomic.Uint32) {
+// mispredicted takes note of a run on the loop that should not have been there.
+func mispredicted(place *atomic.Uint32) {
 	was := place.Load()
 	next, right := proof(was), int(was&RunsMask)-1<<proof(was)
 	switch {

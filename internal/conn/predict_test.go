@@ -45,7 +45,7 @@ func TestPredictor(t *testing.T) {
 			var place atomic.Uint32
 			for _, r := range tt.runs {
 				for range r.n {
-					Ran(&place, r.took)
+					ran(&place, r.took)
 				}
 			}
 			if got := IsFast(place.Load()); got != tt.fast {
@@ -83,11 +83,11 @@ func TestPredictorSettles(t *testing.T) {
 				switch {
 				case fast && slow:
 					wrong++
-					Mispredicted(&place)
+					mispredicted(&place)
 				case slow:
-					Ran(&place, time.Millisecond)
+					ran(&place, time.Millisecond)
 				case !fast || i%Sampled == 0:
-					Ran(&place, time.Microsecond)
+					ran(&place, time.Microsecond)
 				}
 			}
 			share := float64(there) / runs

@@ -39,7 +39,7 @@ var stdTLSListener = sync.OnceValue(func() reflect.Type { return reflect.TypeOf(
 // them if a release of Go has another layout: then crypto/tls accepts the connections itself.
 func PartsOfTLSListener(ln net.Listener) (below net.Listener, config *tls.Config, ok bool) {
 	typ := reflect.TypeOf(ln)
-	if typ != stdTLSListener() || !IsTLSListenerLayout(typ) || reflect.ValueOf(ln).IsNil() {
+	if typ != stdTLSListener() || !isTLSListenerLayout(typ) || reflect.ValueOf(ln).IsNil() {
 		return nil, nil, false
 	}
 	parts := reflect.ValueOf(ln).Elem()
@@ -48,8 +48,8 @@ func PartsOfTLSListener(ln net.Listener) (below net.Listener, config *tls.Config
 	return below, config, below != nil && config != nil
 }
 
-// IsTLSListenerLayout reports whether typ is a pointer to a struct that consists of a listener and its configuration.
-func IsTLSListenerLayout(typ reflect.Type) bool {
+// isTLSListenerLayout reports whether typ is a pointer to a struct that consists of a listener and its configuration.
+func isTLSListenerLayout(typ reflect.Type) bool {
 	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct || typ.Elem().NumField() != 2 {
 		return false
 	}

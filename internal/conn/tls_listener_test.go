@@ -71,7 +71,7 @@ func TestTLSListenerLayout(t *testing.T) {
 		}](), false},
 		"no struct": {reflect.TypeFor[*int](), false},
 	} {
-		if got := IsTLSListenerLayout(row.typ); got != row.want {
+		if got := isTLSListenerLayout(row.typ); got != row.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

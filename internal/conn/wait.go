@@ -36,7 +36,7 @@ func (c *Conn) WaitIdle() Next {
 	}
 	if c.Turns > 0 {
 		if c.Now = c.Output.looked; c.Now.Equal(looked) { // nothing was written, or without a look at the clock
-			c.ReadClock()
+			c.readClock()
 		}
 	}
 	timeout := c.Set.Idle
@@ -96,7 +96,7 @@ func (c *Conn) StartClock() bool {
 		return false
 	}
 	c.Entry.become(phaseActive)
-	c.ReadClock()
+	c.readClock()
 	return true
 }
 
