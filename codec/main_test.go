@@ -1,13 +1,9 @@
 package codec_test
 
 import (
-	"os"
-	"runtime/debug"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// TestMain lets garbage grow to four times the memory in use, because these tests allocate much and keep little.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { wiretest.RunWithRareGC(m) }

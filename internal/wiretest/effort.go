@@ -4,12 +4,21 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"testing"
 )
 
 // Long reports whether tests run in their long forms: the environment variable GALLOP_LONG is set.
 func Long() bool { return os.Getenv("GALLOP_LONG") != "" }
+
+// RunWithRareGC runs the tests of a package, and exits. Garbage may grow to four times the memory in use. That saves time if the
+// tests allocate much and keep little. Call it in TestMain.
+func RunWithRareGC(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // DrawCuts returns up to ten places, in order, at which to cut n bytes.
 func DrawCuts(n int) (at []int) {
