@@ -137,7 +137,7 @@ func (c *Conn) LeaveLoop() (net.Conn, error) {
 			c.Entry.become(phaseTaken)
 		}
 		if t := lc.TLS(); t != nil && err == nil {
-			t.taken = nc
+			t.taken, t.rare = nc, true
 			nc = t.conn
 		}
 		return nc, err

@@ -12,7 +12,7 @@ import (
 // socket. A read for the loop never waits. If there is nothing to read, it fails with an error
 // that tls.Conn treats as temporary. The tls.Conn then keeps the part of a record that has
 // arrived, and the next read completes the record. A tls.Conn is unusable after a failed write,
-// so writes wait.
+// so writes wait, unless the wire pushes: then writes go to a buffer.
 type loopTLS struct {
 	lc   *LoopConn
 	conn *tls.Conn
@@ -23,6 +23,8 @@ type loopTLS struct {
 	drained bool      // the socket was empty when it was last read from
 	out     *Output   // sets the deadline of a write that has to wait; nil while nobody serves, and for who sets it himself
 	taken   net.Conn  // what the connection has become when the program took it
+	push    *tlsPush  // nil unless the wire pushes
+	rare    bool      // one of these two is set; Write looks at no other field then, since it may run on any goroutine
 }
 
 // errNotYet is what a hasty read fails with when nothing is there.
@@ -63,6 +65,9 @@ func (t *loopTLS) tryRead(p []byte) (int, error) {
 // close tells the client that nothing follows.
 func (t *loopTLS) close() {
 	t.out = nil
+	if t.push != nil {
+		t.push.close()
+	}
 	_ = t.conn.Close()
 }
 
@@ -88,8 +93,8 @@ func (t *loopTLS) Read(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (t *loopTLS) Write(p []byte) (n int, err error) {
-	if t.taken != nil {
-		return t.taken.Write(p)
+	if t.rare {
+		return t.writeElsewhere(p)
 	}
 	if t.out != nil && !t.out.hasDeadline() {
 		n, err = t.lc.TryWriteShared(p)
@@ -100,6 +105,13 @@ func (t *loopTLS) Write(p []byte) (n int, err error) {
 	}
 	m, err := t.lc.Write(p[n:])
 	return n + m, err
+}
+
+func (t *loopTLS) writeElsewhere(p []byte) (int, error) {
+	if t.push != nil {
+		return t.push.write(p)
+	}
+	return t.taken.Write(p)
 }
 
 func (t *loopTLS) socket() net.Conn {
