@@ -58,13 +58,33 @@ var echoCertificate = sync.OnceValue(func() tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 })
 
-// tcpBelow returns the socket below a client's connection, nil if there is none.
-func tcpBelow(nc net.Conn) *net.TCPConn {
+// below returns what is below TLS.
+func below(nc net.Conn) net.Conn {
 	if c, ok := nc.(*tls.Conn); ok {
-		nc = c.NetConn()
+		return c.NetConn()
 	}
-	c, _ := nc.(*net.TCPConn)
-	return c
+	return nc
+}
+
+// reset resets a client's connection.
+func reset(nc net.Conn) {
+	switch c := below(nc).(type) {
+	case *net.TCPConn:
+		_ = c.SetLinger(0)
+		_ = c.Close()
+	case *wiretest.Conn:
+		c.Reset()
+	}
+}
+
+// narrow has a client's connection take little that is not read.
+func narrow(nc net.Conn) {
+	switch c := below(nc).(type) {
+	case *net.TCPConn:
+		_ = c.SetReadBuffer(4 << 10)
+	case *wiretest.Conn:
+		c.SetWindow(100)
+	}
 }
 
 func listenTCP(t *testing.T) (net.Listener, func() (net.Conn, error)) {
@@ -421,12 +441,7 @@ func TestEchoClientResets(t *testing.T) {
 		if wrong := c.until(func() bool { return blocked.begun }); wrong != "" {
 			r.Fatal(wrong)
 		}
-		if tc := tcpBelow(c.conn); tc != nil {
-			_ = tc.SetLinger(0)
-			_ = tc.Close()
-		} else {
-			c.conn.(*wiretest.Conn).Reset()
-		}
+		reset(c.conn)
 		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 		defer cancel()
 		defer context.AfterFunc(ctx, r.s.Table.Wake)()
@@ -451,11 +466,7 @@ func TestEchoTimes(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer nc.Close()
-		if tc := tcpBelow(nc); tc != nil {
-			_ = tc.SetReadBuffer(4 << 10)
-		} else {
-			nc.(*wiretest.Conn).SetWindow(100)
-		}
+		narrow(nc)
 		stuck := newEchoClient(nc)
 		for range mostOpen {
 			r.whole(stuck, "flood 2000", 0)

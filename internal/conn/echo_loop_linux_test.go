@@ -24,7 +24,7 @@ func (s *echoServer) handler() conn.Handler { return echoLoops{conn.Loops{Server
 // onLoop is what an echoWire has besides if it belongs to a loop.
 type onLoop struct {
 	*conn.LoopConn
-	sent   int64       // when it was parked
+	took   int64       // progress when it was parked
 	unhook func() bool // ends the wait for the server to stop
 }
 
@@ -35,7 +35,7 @@ func (h echoLoops) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer netip.
 		c := h.s.newWire()
 		c.Prepare(&h.s.Server, c)
 		c.loop = onLoop{LoopConn: pc.Data.(*conn.LoopConn)}
-		c.kick, c.push = pc.Kick, pc.Push
+		c.kick = pc.Kick
 		pc.Data = c
 	}
 	return pc
@@ -43,9 +43,12 @@ func (h echoLoops) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer netip.
 
 // Begin implements poll.Handler.
 func (h echoLoops) Begin(w *poll.Worker, pc *poll.Conn) {
-	if c := pc.Data.(*echoWire); w.Leads() {
+	switch c := pc.Data.(*echoWire); {
+	case c.loop.IsTLS():
+		c.loop.HandOver()
+	case w.Leads():
 		h.begin(w, c)
-	} else {
+	default:
 		w.Group().Hand(func(w *poll.Worker) { h.begin(w, c) })
 	}
 }
@@ -53,14 +56,33 @@ func (h echoLoops) Begin(w *poll.Worker, pc *poll.Conn) {
 func (h echoLoops) begin(w *poll.Worker, c *echoWire) {
 	c.Attach(w, c.loop.LoopConn)
 	c.Report(conn.StateNew)
-	c.StartWaiting()
 	c.loop.unhook = context.AfterFunc(h.s.Stopped, c.stopping)
+	if c.loop.IsTLS() {
+		if _, err := c.Handshake(); err != nil {
+			h.end(c)
+			return
+		}
+		c.Shaken()
+	}
+	c.startPushing()
+	c.StartWaiting()
 	h.run(w, c)
+}
+
+func (c *echoWire) startPushing() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.StartPushing()
+	c.push, c.below = p.Push, p.Unsent
 }
 
 // Serve implements poll.Handler.
 func (h echoLoops) Serve(w *poll.Worker, pc *poll.Conn) {
 	c := pc.Data.(*echoWire)
+	if c.loop.IsTLS() && !c.loop.TLS().Shaken {
+		h.begin(w, c)
+		return
+	}
 	c.Attach(w, c.loop.LoopConn)
 	c.StartAhead(w, pc)
 	h.run(w, c)
@@ -119,7 +141,7 @@ func (h echoLoops) run(w *poll.Worker, c *echoWire) {
 func (h echoLoops) parkedBy(w *poll.Worker, c *echoWire) poll.Moment {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.loop.sent = c.sent
+	c.loop.took = c.progress()
 	switch {
 	case !c.busy():
 		return c.ParkedBy(w, c.loop.LoopConn)
@@ -133,7 +155,7 @@ func (h echoLoops) parkedBy(w *poll.Worker, c *echoWire) poll.Moment {
 func (c *echoWire) isStuck() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stuck && c.sent == c.loop.sent
+	return c.stuck && c.progress() <= c.loop.took
 }
 
 func (h echoLoops) end(c *echoWire) {

@@ -17,13 +17,14 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // TestEchoSimulation has conversations at random, each by its own seed, over event loops on a simulated system. Goroutines
 // stop for some time at system calls, so that loops are overtaken there. Reads and writes move less than they could. Clients
 // begin exchanges of all kinds, send their bodies by turns and in any pieces, read slowly, reset exchanges, half-close, and
-// break off; servers shut down in between. Every exchange has to see its own name and body, and nothing may be left over.
+// break off; servers shut down in between. Some servers use TLS, whose records are cut anywhere. Every exchange has to see its own name and body, and nothing may be left over.
 //
 // GALLOP_SEED is the first seed. GALLOP_LONG=1 has many more conversations.
 func TestEchoSimulation(t *testing.T) {
@@ -69,6 +70,7 @@ type echoSimulation struct {
 	k     *wiretest.Kernel
 	ln    *wiretest.KernelListener
 	calm  bool       // nobody stops
+	tls   bool       // the server uses TLS
 	mu    sync.Mutex // guards what follows
 	rng   *rand.Rand
 	locks map[int]bool // descriptors that are used with locks held: the listener and the queues
@@ -110,10 +112,14 @@ func (m *echoSimulation) live() {
 	m.k = m.s.kernel()
 	m.s.Loops.N = 1 + m.draw(2)
 	m.ln = m.k.Listen()
+	var ln net.Listener = m.ln
+	if m.tls = m.draw(3) == 0; m.tls {
+		ln = &conn.TLSListener{Listener: ln, Config: echoTLS()}
+	}
 	_ = m.ln.Control(func(fd uintptr) { m.locks = map[int]bool{int(fd): true} })
 	m.k.Step = m.stop
 	served := make(chan error, 1)
-	go func() { served <- m.s.Serve(m.ln) }()
+	go func() { served <- m.s.Serve(ln) }()
 	var clients sync.WaitGroup
 	for i := range 1 + m.draw(3) {
 		clients.Go(func() { m.client(i) })
@@ -200,18 +206,43 @@ func (s *echoSocket) event() {
 	}
 }
 
-// client has a conversation.
-func (m *echoSimulation) client(number int) {
-	m.sleep(20 * time.Millisecond)
+// halfCloser is a connection of a client.
+type halfCloser interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// dial returns nil if the server is shutting down.
+func (m *echoSimulation) dial() halfCloser {
 	nc, server := wiretest.Pipe()
 	if m.draw(2) == 0 {
 		nc.SetWindow(1 + m.draw(2000))
 	}
 	if m.ln.Connect(&echoSocket{Conn: server, m: m}) == nil {
-		return // the server is shutting down
+		return nil
+	}
+	_ = nc.SetDeadline(time.Now().Add(30 * time.Minute))
+	if !m.tls {
+		return nc
+	}
+	secure, err := shakenClient(nc)
+	if err != nil {
+		if !m.s.Stopping.Load() {
+			m.wrong("handshake: %v", err)
+		}
+		return nil
+	}
+	return secure
+}
+
+// client has a conversation.
+func (m *echoSimulation) client(number int) {
+	m.sleep(20 * time.Millisecond)
+	nc := m.dial()
+	if nc == nil {
+		return
 	}
 	defer nc.Close()
-	_ = nc.SetDeadline(time.Now().Add(30 * time.Minute))
 	c := newEchoClient(nc)
 	pieces := 1 + m.draw(600)*m.draw(2)
 	c.split = func(p []byte) int {
@@ -238,7 +269,7 @@ func (m *echoSimulation) client(number int) {
 }
 
 // converse sends exchanges until there are enough of them. It reports whether the client breaks off.
-func (m *echoSimulation) converse(c *echoClient, number int, nc *wiretest.Conn) (cut bool) {
+func (m *echoSimulation) converse(c *echoClient, number int, nc halfCloser) (cut bool) {
 	var sending []*echoCall
 	left := 1 + m.draw(24)
 	breaksOff := m.draw(8) == 0

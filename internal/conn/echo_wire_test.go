@@ -22,7 +22,8 @@ type echoWire struct {
 	s      *echoServer
 	loop   onLoop
 	kick   func()                    // has the connection served, although nothing may have arrived
-	push   func([]byte) (int, error) // see poll.Conn.Push; nil unless the connection belongs to a loop
+	push   func([]byte) (int, error) // see conn.Pusher; nil unless the connection belongs to a loop
+	below  func() int                // Pusher.Unsent; nil like push
 	start  func(x *exchange)         // calls the handler, now or soon
 	input  []byte                    // frames that are not complete
 	last   uint16                    // number of the last exchange that was opened
@@ -38,7 +39,7 @@ type echoWire struct {
 	unsent   []byte
 	sent     int64
 	flushing bool  // a goroutine writes
-	stuck    bool  // the socket has not accepted all
+	stuck    bool  // the socket has not accepted all, also of what was pushed
 	failed   error // why nothing can be written any more
 	over     bool  // the connection is closed
 	dropped  bool  // and no longer in the table
@@ -110,7 +111,7 @@ func (c *echoWire) look() (busy bool, err error) {
 }
 
 func (c *echoWire) busy() bool {
-	return c.failed == nil && (len(c.open) > 0 || c.running > 0 || len(c.unsent) > 0 || c.flushing)
+	return c.failed == nil && (len(c.open) > 0 || c.running > 0 || len(c.unsent) > 0 || c.flushing || c.stuck)
 }
 
 func (c *echoWire) await(cond func() bool) {
@@ -206,23 +207,25 @@ func (c *echoWire) append(id uint16, kind byte, payload string) {
 // flush sends what can be sent without waiting, or has it sent by another goroutine. c is locked.
 func (c *echoWire) flush() {
 	switch {
-	case len(c.unsent) == 0 || c.failed != nil || c.over:
-	case c.push == nil:
-		if !c.flushing {
-			c.flushing = true
-			go c.write()
-		}
-	default:
+	case c.failed != nil || c.over:
+	case c.push != nil:
 		n, err := c.push(c.unsent)
-		c.written(n, err)
 		c.unsent = append(c.unsent[:0], c.unsent[n:]...)
-		if was := c.stuck; err == nil {
-			if c.stuck = len(c.unsent) > 0; c.stuck && !was {
-				c.kick() // has the connection parked again, with a time limit
-			}
+		was := c.stuck
+		c.stuck = err == nil && (len(c.unsent) > 0 || c.below() > 0)
+		if c.written(n, err); c.stuck && !was {
+			c.kick() // has the connection parked again, with a time limit
+		} else if was && !c.stuck {
+			c.settled()
 		}
+	case len(c.unsent) > 0 && !c.flushing:
+		c.flushing = true
+		go c.write()
 	}
 }
+
+// progress returns a number that grows when the client takes something. c is locked.
+func (c *echoWire) progress() int64 { return c.sent - int64(c.below()) }
 
 // write writes what is to be sent, for a connection that a goroutine serves.
 func (c *echoWire) write() {
