@@ -145,7 +145,7 @@ func (ctx *RequestCtx) Parent() context.Context {
 // deadlines fail with errors.ErrUnsupported. If the request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.ex != nil {
-		return ctx.ex.wire.NC
+		return ctx.ex.netConn()
 	}
 	return ctx.fakeConn
 }
@@ -160,8 +160,7 @@ func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 // ConnTime returns the time at which the server started to serve the connection.
 func (ctx *RequestCtx) ConnTime() time.Time {
 	if ctx.ex != nil {
-		began, _ := ctx.ex.wire.Begun()
-		return began
+		return ctx.ex.connBegan()
 	}
 	return ctx.time
 }
@@ -285,7 +284,7 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus
 	}
-	if ctx.ex == nil || ctx.ex.wire.http10 {
+	if ctx.ex == nil || ctx.ex.isHTTP10() {
 		return nil
 	}
 	s := &ctx.stream
@@ -304,5 +303,5 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 		}
 		x.awaits100 = false
 	}
-	return x.wire.writeInterim(status)
+	return x.writeInterim(status)
 }

@@ -57,7 +57,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	done := l.done
 	if ctx.ex != nil {
 		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.ex.server.conns.Stopped, func() { l.cancelIf(done, context.Canceled) }))
-		ctx.ex.wire.watch(l)
+		ctx.ex.watch(l)
 	}
 	l.followParent()
 	return done
@@ -87,7 +87,7 @@ func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 		l.tellGone(l.err)
 	} else {
 		if ctx.ex != nil {
-			ctx.ex.wire.watch(l)
+			ctx.ex.watch(l)
 		}
 		l.followParent()
 	}
@@ -344,9 +344,7 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	if l.left {
 		return l.err
 	}
-	c := x.wire
-	c.Input.ByHand.Store(&t)
-	return c.NC.SetReadDeadline(t)
+	return x.setReadDeadline(t)
 }
 
 // SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
@@ -367,13 +365,7 @@ func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 	if l.left {
 		return l.err
 	}
-	c := x.wire
-	c.Output.ByHand.Store(&t)
-	err := c.NC.SetWriteDeadline(t)
-	if c.Output.Cut.Load() { // the server is interrupting a write, see ResponseStream.leave
-		c.NC.SetWriteDeadline(time.Unix(1, 0))
-	}
-	return err
+	return x.setWriteDeadline(t)
 }
 
 // baseContext returns the context for the connections of a listener, nil if the server has no contexts for connections.

@@ -5,11 +5,8 @@ import (
 	"io"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
-	"github.com/gallop-http/gallop/internal/conn"
-	"github.com/gallop-http/gallop/internal/http1"
 )
 
 // StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to the
@@ -95,7 +92,7 @@ func (ctx *RequestCtx) owned() (*exchange, error) {
 		return nil, context.DeadlineExceeded
 	case ctx.ex == nil:
 		return nil, errNotServed
-	case ctx.ex.wire.hijacked:
+	case ctx.ex.isTaken():
 		return nil, errTaken
 	}
 	return ctx.ex, nil
@@ -119,16 +116,15 @@ const streamGather = 4 << 10
 
 // begin writes the head. s is locked.
 func (s *ResponseStream) begin(x *exchange) {
-	c := x.wire
 	x.shared = true
 	replaced := x.correct()
 	resp := &x.ctx.Response
 	if replaced {
-		c.close = true
+		x.closeAfter()
 		resp.Header.SetContentLength(len(resp.body.bytes()))
 	}
 	s.none = !resp.mayHaveBody() || x.opensTunnel()
-	s.ex, s.sink = x, c.beginStream(s.none)
+	s.ex, s.sink = x, x.beginStream(s.none)
 	s.put(resp.body.bytes())
 	s.none = s.none || replaced // what is written was meant for another response
 }
@@ -154,8 +150,8 @@ func (s *ResponseStream) put(p []byte) error {
 	case s.ex == nil:
 		return errStreamOver
 	case s.none || len(p) == 0:
-		return s.sink.o.Err
-	case !s.sink.chunked:
+		return s.sink.err()
+	case !s.sink.gathers():
 		return s.sink.put(p)
 	}
 	if len(s.buf)+len(p) > streamGather {
@@ -170,13 +166,13 @@ func (s *ResponseStream) put(p []byte) error {
 		s.buf = bufpool.Get(streamGather)
 	}
 	s.buf = append(s.buf, p...)
-	return s.sink.o.Err
+	return s.sink.err()
 }
 
 // emit makes a chunk of what was gathered.
 func (s *ResponseStream) emit() error {
 	if len(s.buf) == 0 {
-		return s.sink.o.Err
+		return s.sink.err()
 	}
 	err := s.sink.put(s.buf)
 	s.buf = s.buf[:0]
@@ -196,7 +192,7 @@ func (s *ResponseStream) Flush() error {
 	if err := s.emit(); err != nil {
 		return err
 	}
-	return s.sink.o.Flush()
+	return s.sink.flush()
 }
 
 // ReadFrom copies data from r to the body until r returns io.EOF. If r is a file and the response has a Content-Length,
@@ -238,7 +234,7 @@ func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ex == nil || s.none || s.sink.left <= 0 || s.sink.o.Err != nil {
+	if s.ex == nil || s.sink.o == nil || s.none || s.sink.left <= 0 || s.sink.o.Err != nil {
 		return 0, nil, false
 	}
 	to, isReaderFrom := s.ex.wire.NC.(io.ReaderFrom)
@@ -272,30 +268,25 @@ func (s *ResponseStream) finish() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.end()
-	c := s.ex.wire
 	if err := s.emit(); err != nil {
 		return err
 	}
-	switch {
-	case s.none:
-	case s.sink.chunked:
-		c.Output.Buf = http1.AppendLastChunk(c.Output.Room(headRoom), &c.ctx.Response.Header.trailers)
-	case s.sink.left > 0:
-		c.Output.Flush()
+	if !s.none && s.sink.left > 0 {
+		s.sink.flush()
 		return &streamError{errBodyShort}
 	}
-	return c.Output.Err
+	return s.sink.finish(&s.ex.ctx.Response.Header.trailers, s.none)
 }
 
 // abort breaks the response off. It first sends what the stream has gathered, so that the
 // client sees how far the response got.
-func (s *ResponseStream) abort(o *conn.Output) {
+func (s *ResponseStream) abort(x *exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ex != nil {
 		s.emit()
 	}
-	o.Flush()
+	x.flushOutput()
 	s.end()
 }
 
@@ -308,14 +299,9 @@ func (s *ResponseStream) end() {
 // leave takes the output from a handler that may still run, and reports whether the
 // response has begun. A write that waits for the client is interrupted then, since
 // nothing can follow it.
-func (s *ResponseStream) leave(c *serverConn) (begun bool) {
+func (s *ResponseStream) leave(x *exchange) (begun bool) {
 	if !s.mu.TryLock() {
-		past := time.Unix(1, 0)
-		c.Output.Cut.Store(true)
-		c.NC.SetWriteDeadline(past)
-		s.mu.Lock()
-		c.Output.Cut.Store(false)
-		c.Output.Deadline = past
+		x.cutWriting(s.mu.Lock)
 	}
 	defer s.mu.Unlock()
 	begun = s.ex != nil

@@ -92,6 +92,9 @@
 //	exchange.go           a request, calling its handler
 //	exchange_body.go      request bodies as handlers read
 //	exchange_check.go     what both protocols check
+//	exchange_refuse.go    responses to refused requests
+//	exchange_stream.go    sending bodies that are streams
+//	exchange_wire.go      how HTTP/1 and HTTP/2 differ
 //	h1_body.go            reading HTTP/1 request bodies
 //	h1_body_rest.go       draining unread request bodies
 //	h1_close.go           refusals, ending HTTP/1 connections
@@ -99,8 +102,16 @@
 //	h1_plain.go           the common response, written fast
 //	h1_response.go        sending responses
 //	h1_serve.go           serving one request after another
-//	h1_stream.go          sending bodies that are streams
+//	h1_stream.go          announcing bodies that are streams
 //	h1_wire.go            the HTTP/1 wire, its steps
+//	h2_body.go            collecting and reading request bodies
+//	h2_config.go          settings, connections with HTTP/2
+//	h2_output.go          sending frames, waiting for windows
+//	h2_response.go        encoding responses
+//	h2_serve.go           steps of an HTTP/2 connection
+//	h2_stream.go          a stream, start to end
+//	h2_time.go            time limits of HTTP/2
+//	h2_wire.go            the HTTP/2 wire, its events
 //	server.go             the server and its settings
 //	server_listen.go      listening, serving what was accepted
 //	server_loop_linux.go  serving on event loops

@@ -62,12 +62,12 @@ func ExampleProtocols() {
 	p.SetHTTP2(true)
 	fmt.Println(p)
 
-	s := &gallop.Server{Protocols: &p, HTTP2: &gallop.HTTP2Config{MaxConcurrentStreams: 250}, Handler: func(*gallop.RequestCtx) {}}
+	s := &gallop.Server{Protocols: new(gallop.Protocols), Handler: func(*gallop.RequestCtx) {}}
 	err := s.ListenAndServe("127.0.0.1:0")
-	fmt.Println(errors.Is(err, gallop.ErrProtocols), errors.Is(err, errors.ErrUnsupported))
+	fmt.Println(errors.Is(err, gallop.ErrProtocols))
 	// Output:
 	// {HTTP1,HTTP2}
-	// true true
+	// true
 }
 
 func ExampleServer_Stats() {

@@ -18,10 +18,14 @@ import (
 //	exchange.go          how it begins, calling its handler, watching its client, leaving it to its handler, its place
 //	exchange_body.go     the request body as a handler sees it
 //	exchange_check.go    checks of the request, expectations, corrections of the response
+//	exchange_refuse.go   responses to refused requests
+//	exchange_stream.go   response bodies that are streams
+//	exchange_wire.go     what differs between HTTP/1 and HTTP/2
 type exchange struct {
 	ctx    RequestCtx
 	server *Server
-	wire   *serverConn // the wire that the request came over; nil in the pool
+	wire   *serverConn // the HTTP/1 wire that the request came over; nil in the pool
+	h2     *h2Stream   // the HTTP/2 wire, if it is that instead
 
 	body requestBody
 
@@ -47,11 +51,11 @@ func (c *serverConn) newExchange() *exchange {
 }
 
 // begin begins the request whose head c has read. An exchange that c did not serve before also needs settle.
-func (x *exchange) begin(c *serverConn) {
+func (x *exchange) begin(c *conn.Conn) {
 	ctx := &x.ctx
 	ctx.time = c.Now
 	ctx.connID, ctx.requestNum = c.ID, c.Turns
-	ctx.Request.isTLS, ctx.Request.maxArgs = c.TLS != nil, c.set.maxArgs
+	ctx.Request.isTLS, ctx.Request.maxArgs = c.TLS != nil, x.server.set.maxArgs
 }
 
 // settled reports whether settle was called for the present wire.
@@ -59,14 +63,14 @@ func (x *exchange) settled() bool { return x.ctx.ex != nil }
 
 // settle does the part of begin that only the first request on c needs, and that only servers with unusual settings need for
 // each request.
-func (x *exchange) settle(c *serverConn) {
-	ctx := &x.ctx
+func (x *exchange) settle(c *conn.Conn) {
+	ctx, s := &x.ctx, x.server
 	ctx.ex = x
-	if c.srv.DisableHeaderNamesNormalizing {
+	if s.DisableHeaderNamesNormalizing {
 		ctx.Request.Header.flags |= namesAsGiven
 		ctx.Response.Header.flags |= namesAsGiven
 	}
-	if c.srv.NoDefaultContentType {
+	if s.NoDefaultContentType {
 		ctx.Response.Header.flags |= noDefaultContentType
 	}
 	if parent := c.Context(); parent != nil {
@@ -76,6 +80,18 @@ func (x *exchange) settle(c *serverConn) {
 
 // leaveWire separates the exchange from its wire.
 func (x *exchange) leaveWire() { x.ctx.ex, x.wire = nil, nil }
+
+// recycleCtx ends the request, and reports whether its RequestCtx is ready for another
+// one. It is not if something panics that is closed with it.
+func (x *exchange) recycleCtx(poison bool) (again bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			x.panicked("panic in Close of a user value", v)
+			x.ctx.letGo(poison)
+		}
+	}()
+	return x.ctx.recycle(poison)
+}
 
 // configure applies what HeaderReceived said.
 func (x *exchange) configure(rc RequestConfig) {
@@ -94,35 +110,30 @@ func (x *exchange) configure(rc RequestConfig) {
 // calls runtime.Goexit takes the goroutine with it; its connection is closed by the
 // deferred calls of serveConn.
 func (x *exchange) runHandler() (panicked, aborted bool) {
-	c := x.wire
 	defer func() {
 		if v := recover(); v != nil {
 			if panicked, aborted = true, isAbort(v); aborted {
 				return
 			}
-			c.Panicked("panic in the handler", v)
+			x.panicked("panic in the handler", v)
 		}
 	}()
-	if c.Loop.Conn != nil {
-		c.handleOnLoop()
-	} else {
-		x.server.Handler(&x.ctx)
-	}
+	x.callHandler()
 	return false, false
 }
 
 // runOneOfMany is runHandler with MaxConcurrentRequests.
 func (x *exchange) runOneOfMany() (panicked, aborted bool) {
-	s, c, ctx := x.server, x.wire, &x.ctx
+	s, ctx := x.server, &x.ctx
 	defer s.running.Add(-1)
 	if s.running.Add(1) <= s.set.maxAtOnce {
 		return x.runHandler()
 	}
 	s.busy.Add(1)
-	s.logRefusal(c, StatusServiceUnavailable, ErrRequestLimit)
+	x.logRefusal(StatusServiceUnavailable, ErrRequestLimit)
 	ctx.Error(StatusMessage(StatusServiceUnavailable), StatusServiceUnavailable)
 	if s.ErrorHandler != nil {
-		panicked = !c.Guard("the error handler", func() { s.ErrorHandler(ctx, ErrRequestLimit) })
+		panicked = !x.guard("the error handler", func() { s.ErrorHandler(ctx, ErrRequestLimit) })
 	}
 	return panicked, false
 }
@@ -135,7 +146,7 @@ func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
 		b.sever() // first, because a goroutine that reads the end of the body makes the server watch the connection
 	}
 	x.stopWatching()
-	x.wire.ResetDeadlines()
+	x.resetDeadlines()
 	failure := b.failure()
 	switch {
 	case panicked:
@@ -160,72 +171,47 @@ func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
 // An exchange must not leave its connection before it has copied what it shows. With HTTP/1, the response to a request that
 // has timed out is the last one on the connection. Nothing is served by the same serverConn after that, so nothing is copied.
 
-// detach leaves the exchange to a handler that may still run. The connection continues with a new exchange for answer.
-// late reports whether answer cannot be sent, because another response has started.
-func (c *serverConn) detach(answer *Response) (late bool) {
-	left := c.exchange
-	if c.abandon() {
-		return true
+// detach leaves the exchange to a handler that may still run. It returns a new exchange, which has answer as its response, or
+// nil if answer cannot be sent because another response has started.
+func (x *exchange) detach(answer *Response) *exchange {
+	if x.abandon() {
+		return nil
 	}
-	c.exchange = left.successor()
-	answer.CopyTo(&c.ctx.Response)
-	c.close = true
-	return false
+	n := x.successor()
+	answer.CopyTo(&n.ctx.Response)
+	return n
 }
 
 // abandon leaves the exchange to the handlers that still use it. begun reports whether a handler has started the
-// response or taken the connection. Afterwards no handler uses the connection, but a handler may still look at it. Without
-// the mark shared, TestLateHandlers and the case "context" of TestKeptByHandlers fail.
-func (c *serverConn) abandon() (begun bool) {
-	x := c.exchange
-	begun = x.ctx.stream.leave(c)                      // before the context ends, so that no handler writes any more
-	c.shared = true                                    // x points to c
+// response or taken the connection. Afterwards no handler uses the wire, but a handler may still look at it.
+func (x *exchange) abandon() (begun bool) {
+	begun = x.ctx.stream.leave(x)                      // before the context ends, so that no handler writes any more
+	x.leftBehind()                                     // x points to its wire
 	over := x.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
 	x.stopWatching()
 	x.body.close()
-	if c.hijacked {
+	if x.isTaken() {
 		begun = true
 	} else {
-		c.ResetDeadlines() // after a late read of the body, which sets deadlines too
+		x.resetDeadlines() // after a late read of the body, which sets deadlines too
 	}
-	c.Input.Abandon()
+	x.leaveBytes()
 	if over {
-		c.Guard("Close", x.ctx.cleanUp)
+		x.guard("Close", x.ctx.cleanUp)
 	}
-	c.exchange = nil
 	return begun
 }
 
 // successor returns an exchange for another response to the request of x, which was left to its handlers.
 func (x *exchange) successor() *exchange {
-	n := x.wire.newExchange()
+	n := x.another()
 	n.body, n.body.x = x.body, n
 	n.method, n.began, n.awaits100 = x.method, x.began, x.awaits100
 	n.maxBody, n.readTimeout, n.writeLimit = x.maxBody, x.readTimeout, x.writeLimit
-	n.begin(x.wire)
-	n.settle(x.wire)
 	return n
 }
 
 // A handler may want to know whether its client is still there. Then the connection is watched while the handler runs.
-
-// watch begins to watch the connection, if somebody wants to know and if what comes
-// next on it is not part of this request. l is locked.
-func (c *serverConn) watch(l *lifetime) {
-	if l.done == nil && l.gone == nil || l.watcher != nil || !l.canWatch || l.err != nil {
-		return
-	}
-	l.watcher = c.Conn.Watch(l.lost)
-}
-
-// bodyRead tells that the connection may be watched from now on.
-func (c *serverConn) bodyRead(ctx *RequestCtx) {
-	l := &ctx.life
-	l.mu.Lock()
-	l.canWatch = true
-	c.watch(l)
-	l.mu.Unlock()
-}
 
 // stopWatching ends the watching and keeps what it has read.
 func (x *exchange) stopWatching() {

@@ -12,7 +12,7 @@ import (
 
 // bodyTooLarge reports whether the body is announced with more bytes than it may have.
 func (x *exchange) bodyTooLarge() bool {
-	return x.body.kind == message.Fixed && x.body.left > x.maxBody && !x.server.StreamRequestBody
+	return (x.body.kind == message.Fixed || x.body.kind == message.UntilClose) && x.body.left > x.maxBody && !x.server.StreamRequestBody
 }
 
 // bodyBudget is how long a client may have taken for got bytes, at rate bytes a second.
@@ -66,7 +66,7 @@ func (h *bodyHandle) Read(p []byte) (int, error) {
 // noteEnd lets the connection be watched when the body has been read to its end.
 func (h *bodyHandle) noteEnd() {
 	if b := h.body; len(h.rest) == 0 && b.ended() {
-		b.x.wire.bodyRead(&b.x.ctx)
+		b.x.bodyRead()
 	}
 }
 
@@ -92,9 +92,13 @@ func (h *bodyHandle) show() { h.shown.Store(true) }
 func (h *bodyHandle) limit() int64 { return h.whole }
 
 // sever cuts the handle off. A Read that waits for the client is interrupted. It returns what was not handed out.
-func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
+func (h *bodyHandle) sever(x *exchange) (rest []byte) {
 	h.cut.Store(true)
-	if !h.mu.TryLock() {
+	if x.h2 != nil {
+		x.h2.cutReading()
+		h.mu.Lock()
+	} else if !h.mu.TryLock() {
+		c := x.wire
 		c.close = true
 		past := time.Unix(1, 0)
 		// A Read may be setting a deadline right now. It checks cut afterwards and then fails.

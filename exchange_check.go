@@ -85,7 +85,7 @@ func (x *exchange) decideExpectation(expects message.Flags) (now bool, err error
 			status = StatusExpectationFailed
 		}
 	default:
-		x.awaits100 = len(x.wire.Input.Unread()) == 0
+		x.awaits100 = x.awaitsBody()
 		return false, nil
 	}
 	if status != StatusContinue {
@@ -101,13 +101,16 @@ func (x *exchange) decideExpectation(expects message.Flags) (now bool, err error
 // askExpectHandler returns the status that the ExpectHandler wants. If the ExpectHandler has sent the response itself, the
 // error is a *refusal.
 func (x *exchange) askExpectHandler() (status int, err error) {
-	c := x.wire
-	c.close = true // so that a response that ExpectHandler writes itself says so
+	if x.h2 == nil {
+		x.wire.close = true // so that a response that ExpectHandler writes itself says so
+	}
 	status = x.server.ExpectHandler(&x.ctx)
-	if x.ctx.stream.ex != nil || c.hijacked {
+	if x.ctx.stream.ex != nil || x.isTaken() {
 		return status, &refusal{status}
 	}
-	c.close = false
+	if x.h2 == nil {
+		x.wire.close = false
+	}
 	return status, nil
 }
 
@@ -117,7 +120,13 @@ type refusal struct{ status int }
 func (r *refusal) Error() string { return "expectation refused" }
 
 // limitWriting gives what is written from now on the time that a response has.
-func (x *exchange) limitWriting() { x.wire.Output.LimitTo(x.writeLimit) }
+func (x *exchange) limitWriting() {
+	if x.h2 != nil {
+		x.h2.limitWriting()
+	} else {
+		x.wire.Output.LimitTo(x.writeLimit)
+	}
+}
 
 // correct sees to it that the client does not take what follows the response for
 // something else than it is, and reports whether that took another response.
@@ -132,9 +141,8 @@ func (x *exchange) correct() (replaced bool) {
 			replaced = true
 		case status < StatusOK:
 			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
-			c := x.wire
-			c.Server.Log.Write(&conn.Event{Level: slog.LevelError, Text: "the handler answered with a status that is not final",
-				Remote: c.NC.RemoteAddr(), Conn: c.ID, Status: status}, "the handler answered %d, which is not final", status)
+			x.server.conns.Log.Write(&conn.Event{Level: slog.LevelError, Text: "the handler answered with a status that is not final",
+				Remote: x.netConn().RemoteAddr(), Conn: x.connNumber(), Status: status}, "the handler answered %d, which is not final", status)
 			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 			replaced = true
 		}

@@ -49,6 +49,8 @@ func (b *requestBody) ended() bool {
 		return b.left == 0
 	case message.Chunked:
 		return b.chunks.Done()
+	case message.UntilClose: // of an HTTP/2 stream
+		return b.x.h2.bodyEnded()
 	}
 	return true
 }
@@ -118,6 +120,9 @@ func (b *requestBody) inBuffer() ([]byte, bool) {
 // back to the pool. The buffer grows as data arrives, regardless of the announced length.
 func (b *requestBody) readAll(dst []byte) ([]byte, error) {
 	b.whole = true
+	if b.x.h2 != nil {
+		return b.x.h2.readAll(dst)
+	}
 	for {
 		data, err := b.next()
 		if err == io.EOF {
@@ -152,6 +157,10 @@ func (b *requestBody) readDirect(dst []byte) ([]byte, error) {
 
 // readInto reads the next bytes of the body into p. rest are further bytes that were read, which hold until the next call.
 func (b *requestBody) readInto(p []byte) (n int, rest []byte, err error) {
+	if b.x.h2 != nil {
+		n, err = b.x.h2.readBody(p)
+		return n, nil, err
+	}
 	if b.kind == message.Fixed && b.left > 0 && b.err == nil && b.x.wire.Input.Empty() {
 		n, err = b.readConn(p[:min(int64(len(p)), b.left)])
 		b.took(n)
@@ -342,7 +351,7 @@ func (b *requestBody) sever() {
 }
 
 func (b *requestBody) cutOff() {
-	b.unseen = b.handle.sever(b.x.wire)
+	b.unseen = b.handle.sever(b.x)
 	b.handle = nil
 }
 

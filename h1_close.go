@@ -3,7 +3,6 @@ package gallop
 import (
 	"errors"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
@@ -15,6 +14,9 @@ import (
 // fail ends the connection because of err. It sends a response if the request was wrong,
 // late or refused, and the client can still read that response.
 func (c *serverConn) fail(err error) error {
+	if err == errPreface {
+		return err
+	}
 	if err == conn.ErrIdle {
 		c.EndIdle()
 		return nil
@@ -33,7 +35,7 @@ func (c *serverConn) fail(err error) error {
 	}
 	status := refusalStatus(public)
 	c.Counts().Refused.Add(1)
-	c.srv.logRefusal(c, status, public)
+	c.logRefusal(status, public)
 	c.answerError(status, public)
 	return answeredError{public}
 }
@@ -59,20 +61,6 @@ func (c *serverConn) publicError(err error) error {
 	return nil
 }
 
-// refusalStatus returns the status of the response to a request that is refused because of err.
-func refusalStatus(err error) int {
-	var p *ParseError
-	switch {
-	case errors.As(err, &p):
-		return p.StatusCode
-	case err == ErrBodyTooLarge:
-		return StatusRequestEntityTooLarge
-	case err == ErrGetOnly:
-		return StatusMethodNotAllowed
-	}
-	return StatusBadRequest
-}
-
 // onlyBlankLines reports whether no byte of a request has arrived, other than the
 // line ends that may stand before it.
 func (c *serverConn) onlyBlankLines() bool {
@@ -83,35 +71,23 @@ func (c *serverConn) onlyBlankLines() bool {
 func (c *serverConn) answerError(status int, err error) {
 	ctx := &c.ctx
 	if !c.Input.Held { // its head was refused
-		c.exchange.begin(c)
-		c.exchange.settle(c)
+		c.exchange.begin(&c.Conn)
+		c.exchange.settle(&c.Conn)
 		c.noteHead(&ctx.Request.Header.head)
 		c.writeLimit = c.set.Write
 	}
 	c.body.close()
-	ctx.Response.Reset()
-	ctx.Error(StatusMessage(status), status)
-	if status == StatusMethodNotAllowed {
-		ctx.Response.Header.Set(HeaderAllow, c.srv.allowed())
-	}
 	c.close = true
-	if c.srv.ErrorHandler != nil {
-		if !c.Guard("the error handler", func() { c.srv.ErrorHandler(ctx, err) }) && ctx.stream.ex != nil {
-			ctx.stream.abort(&c.Output)
-			return
-		}
+	if !c.refuse(status, err) {
+		ctx.stream.abort(c.exchange)
+		return
 	}
 	c.lastWords()
 }
 
 // answerRefusal answers a request whose expectation was refused.
 func (c *serverConn) answerRefusal(status int) error {
-	resp := &c.ctx.Response
-	resp.SetStatusCode(status)
-	if len(resp.body.bytes()) == 0 && !resp.IsBodyStream() {
-		c.ctx.SetContentType("text/plain; charset=utf-8")
-		resp.SetBodyString(StatusMessage(status))
-	}
+	c.refuseExpectation(status)
 	c.lastWords()
 	return nil
 }
@@ -136,13 +112,6 @@ func (c *serverConn) lastWords() {
 	}
 }
 
-func (s *Server) allowed() string {
-	if s.GetOnly {
-		return "GET, HEAD"
-	}
-	return "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-}
-
 // end ends a connection after its last response.
 func (c *serverConn) end() error {
 	if _, half := c.NC.(interface{ CloseWrite() error }); !half {
@@ -156,13 +125,6 @@ func (c *serverConn) end() error {
 		c.Linger()
 	}
 	return nil
-}
-
-// logRefusal logs that a request was refused.
-func (s *Server) logRefusal(c *serverConn, status int, reason error) {
-	from := c.NC.RemoteAddr()
-	s.conns.Log.Write(&conn.Event{Level: slog.LevelWarn, Text: "request refused", Remote: from, Conn: c.ID, Status: status, Err: reason},
-		"request from %v refused with %d: %v", from, status, reason)
 }
 
 // rejection returns what a client gets whose connection is beyond a limit.

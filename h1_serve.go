@@ -77,9 +77,9 @@ func (c *serverConn) takeRequest() error {
 	x := c.exchange
 	ctx := &x.ctx
 	c.CountTurn()
-	x.begin(c)
+	x.begin(&c.Conn)
 	if !x.settled() || c.set.unusual {
-		x.settle(c)
+		x.settle(&c.Conn)
 	}
 	c.noteHead(&ctx.Request.Header.head)
 	x.maxBody, x.readTimeout, x.writeLimit = c.set.maxBody, c.set.Read, c.set.Write
@@ -123,9 +123,10 @@ func (c *serverConn) answerRequest() conn.Next {
 		panicked, aborted = x.runOneOfMany()
 	}
 	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
-		if c.detach(answer) {
+		if c.exchange = x.detach(answer); c.exchange == nil {
 			return c.EndedBy(errTimedOutLate)
 		}
+		c.close = true
 		return c.EndedBy(c.respond())
 	}
 	if !panicked {
@@ -140,7 +141,7 @@ func (c *serverConn) answerRequest() conn.Next {
 	if aborted || panicked && ctx.stream.ex != nil {
 		c.body.sever()
 		c.ResetDeadlines()
-		ctx.stream.abort(&c.Output)
+		ctx.stream.abort(c.exchange)
 		return c.EndedBy(ErrAbortHandler)
 	}
 	last, err := x.afterHandler(panicked)
@@ -173,7 +174,7 @@ func (c *serverConn) releaseExchange() {
 	}
 	c.stopWatching()
 	if c.ctx.stream.ex != nil { // its handler has ended its goroutine
-		c.ctx.stream.abort(&c.Output)
+		c.ctx.stream.abort(c.exchange)
 	}
 	c.dropExchange()
 }
@@ -191,21 +192,9 @@ func (c *serverConn) dropExchange() {
 // endExchange ends the request, and reports whether its exchange is ready for another one.
 func (c *serverConn) endExchange() (again bool) {
 	c.body.close()
-	if again = c.recycleCtx() && !c.exchange.shared; !again {
+	if again = c.recycleCtx(c.set.Poison) && !c.exchange.shared; !again {
 		c.leaveWire()
 	}
 	c.awaits100 = false
 	return again
-}
-
-// recycleCtx ends the request, and reports whether its RequestCtx is ready for another
-// one. It is not if something panics that is closed with it.
-func (c *serverConn) recycleCtx() (again bool) {
-	defer func() {
-		if v := recover(); v != nil {
-			c.Panicked("panic in Close of a user value", v)
-			c.ctx.letGo(c.set.Poison)
-		}
-	}()
-	return c.ctx.recycle(c.set.Poison)
 }

@@ -57,6 +57,9 @@ func (c *serverConn) readHead(began time.Time) conn.Next {
 	n, err := parser.ParseRequest(&c.ctx.Request.Header.head, in.Unread(), &c.set.head)
 	if n == 0 {
 		if err != nil {
+			if c.isPreface() {
+				err = errPreface
+			}
 			return c.EndedBy(err)
 		}
 		var what conn.Next
@@ -92,6 +95,9 @@ func (c *serverConn) readRestOfHead(parser *http1.Parser) (length int, n conn.Ne
 			}
 		}
 		length, err := parser.ParseRequest(head, in.Unread(), &c.set.head)
+		if err != nil && c.isPreface() {
+			err = errPreface
+		}
 		if length > 0 || err != nil {
 			return length, c.EndedBy(err)
 		}

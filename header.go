@@ -407,7 +407,7 @@ func (h *header) SetContentType(contentType string) {
 	h.setKnown(field.ContentType, UnsafeBytes(contentType))
 }
 
-const versions = "HTTP/1.0HTTP/1.1HTTP/1.2HTTP/1.3HTTP/1.4HTTP/1.5HTTP/1.6HTTP/1.7HTTP/1.8HTTP/1.9"
+const versions = "HTTP/1.0HTTP/1.1HTTP/1.2HTTP/1.3HTTP/1.4HTTP/1.5HTTP/1.6HTTP/1.7HTTP/1.8HTTP/1.9HTTP/2.0" // by Head.Minor
 
 var versionBytes = []byte(versions)
 

@@ -75,6 +75,14 @@ func (p *Protocols) check() error {
 	return fmt.Errorf("%w: got %v, want {HTTP1}", ErrProtocols, *p)
 }
 
+// checkServer returns an error that wraps ErrProtocols if p is empty.
+func (p *Protocols) checkServer() error {
+	if p == nil || p.bits != 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: got %v, want at least one protocol", ErrProtocols, *p)
+}
+
 // HTTP2Config configures HTTP/2. The fields of an HTTP2Config have the same names and meanings as in
 // net/http.HTTP2Config. In each field, zero means the default. If a field applies only to clients or only to servers,
 // the comment on the field says so.

@@ -348,22 +348,25 @@ type Server struct {
 	keepAlives keepAlives
 	onShutdown onShutdown
 
-	once    sync.Once
-	set     settings
-	conns   conn.Server
-	protos  map[string]ServeHandler
-	spare   sync.Pool // of *exchange
-	starts  headStarts
-	retired sync.Pool     // of *serverConn
-	vacant  sync.Pool     // of *serverConn, with what they have for the next connection of a loop
-	running atomic.Int64  // requests that are being handled, with MaxConcurrentRequests
-	busy    atomic.Uint64 // requests that were refused because of MaxConcurrentRequests
+	once         sync.Once
+	set          settings
+	conns        conn.Server
+	protos       map[string]ServeHandler
+	spare        sync.Pool // of *exchange
+	spareStreams sync.Pool // of *h2Stream
+	h2           h2Conns
+	starts       headStarts
+	retired      sync.Pool     // of *serverConn
+	vacant       sync.Pool     // of *serverConn, with what they have for the next connection of a loop
+	running      atomic.Int64  // requests that are being handled, with MaxConcurrentRequests
+	busy         atomic.Uint64 // requests that were refused because of MaxConcurrentRequests
 }
 
 // prepare resolves the settings. Every way into the server calls it first.
 func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.set.resolve(s)
+		s.h2.resolve(s)
 		s.conns.Init(&s.set.Settings, s.connHooks())
 		s.conns.Log.To, s.conns.Log.Structured = s.logger(), s.ErrorLog
 	})
@@ -392,7 +395,7 @@ func (s *Server) prepareToServe() error {
 	if s.Handler == nil && s.protos == nil {
 		return errNoHandler
 	}
-	return s.Protocols.check()
+	return s.Protocols.checkServer()
 }
 
 // Serve accepts connections from ln and serves them until ln fails or the server is shut down. Serve closes ln before

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"net"
@@ -189,9 +190,7 @@ func (s *Server) serveConn(nc net.Conn, of *conn.Listener) (id uint64, err error
 		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
 		defer func() {
 			if !hijacked && !c.hijacked {
-				c.BeginClosing()
-				c.Closing().Close()
-				c.Report(conn.StateClosed)
+				c.closeConn()
 			}
 		}()
 		c.release()
@@ -206,7 +205,16 @@ func (s *Server) serveConn(nc net.Conn, of *conn.Listener) (id uint64, err error
 		return id, serve(nc)
 	}
 	c.Ready = c.Now
-	if c.serve() != conn.Taken {
+	h2, next := s.usesH2(&c.Conn, proto), conn.Ended
+	if !h2 && s.speaksH1() {
+		next = c.serve()
+		h2 = c.Err == errPreface
+	}
+	if h2 {
+		hijacked = true
+		return id, s.newH2(&c.Conn, c.takeInput(), c.Wake).serveOnGoroutine(&c.Conn, c.closeConn)
+	}
+	if next != conn.Taken {
 		ended = true
 		return id, c.Err
 	}
@@ -214,6 +222,22 @@ func (s *Server) serveConn(nc net.Conn, of *conn.Listener) (id uint64, err error
 		c.startHijack(c.handed)
 	}
 	return id, nil
+}
+
+// closeConn closes a connection that a goroutine serves.
+func (c *serverConn) closeConn() {
+	c.BeginClosing()
+	c.Closing().Close()
+	c.Report(conn.StateClosed)
+}
+
+// takeInput returns what has arrived, and ends HTTP/1 on the connection.
+func (c *serverConn) takeInput() []byte {
+	c.Idle()
+	input := bytes.Clone(c.Input.Unread())
+	c.Input.R += len(input)
+	c.Err = nil
+	return input
 }
 
 func (s *Server) acquireConn() *serverConn {

@@ -1,6 +1,8 @@
 package gallop
 
 import (
+	"time"
+
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/poll"
 )
@@ -36,18 +38,40 @@ func (s *Server) serveNew(w *poll.Worker, lc *conn.LoopConn) {
 
 // Serve implements poll.Handler.
 func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
-	c, lc := h.s.connOf(w), pc.Data.(*conn.LoopConn)
-	c.attach(w, lc)
+	c, lc, h2 := h.attach(w, pc)
+	if h2 != nil {
+		c.StartAhead(w, pc)
+		h.s.runH2(w, c, h2)
+		return
+	}
 	c.StartAhead(w, pc)
 	h.s.runOn(w, c, lc.IsTLS() && !lc.TLS().Shaken)
 }
 
 // Expire implements poll.Handler.
 func (h loopServer) Expire(w *poll.Worker, pc *poll.Conn) {
-	c := h.s.connOf(w)
-	c.attach(w, pc.Data.(*conn.LoopConn))
-	c.Expire()
-	h.s.runOn(w, c, false)
+	c, _, h2 := h.attach(w, pc)
+	if h2 == nil {
+		c.Expire()
+		h.s.runOn(w, c, false)
+		return
+	}
+	if !h2.mayGoOn() && !c.Now.Before(h2.idleUntil(c.Now)) {
+		c.Expire()
+	}
+	h.s.runH2(w, c, h2)
+}
+
+// attach has the serverConn of w take a connection. h2 is nil if the connection uses HTTP/1.
+func (h loopServer) attach(w *poll.Worker, pc *poll.Conn) (c *serverConn, lc *conn.LoopConn, h2 *h2Conn) {
+	lc, ok := pc.Data.(*conn.LoopConn)
+	if !ok {
+		h2 = pc.Data.(*h2Conn)
+		lc = h2.lc
+	}
+	c = h.s.connOf(w)
+	c.attach(w, lc)
+	return c, lc, h2
 }
 
 // Unsent implements poll.Handler.
@@ -68,6 +92,8 @@ func (h loopServer) Run(w *poll.Worker, data any) {
 		data.Loop.Worker = w
 		h.s.runOn(w, data, false)
 		h.s.release(w)
+	case *h2Stream:
+		data.serveOffLoop()
 	case func(*poll.Worker):
 		data(w)
 	}
@@ -125,12 +151,21 @@ func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
 	}()
 	if isNew {
 		c.Report(conn.StateNew)
-		if lc.IsTLS() && !c.shakeHands(lc) {
-			settled = true
+		proto, ok := "", true
+		if lc.IsTLS() {
+			proto, ok = c.shakeHands(lc)
+		}
+		h2 := ok && s.usesH2(&c.Conn, proto)
+		if settled = !ok || !h2 && !s.speaksH1(); settled {
 			s.finish(w, c, lc, true, false)
 			return
 		}
 		c.StartWaiting()
+		if h2 {
+			settled = true
+			s.runH2(w, c, s.beginH2(c))
+			return
+		}
 	}
 	for {
 		switch c.serve() {
@@ -156,6 +191,10 @@ func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
 			return
 		default:
 			settled = true
+			if c.Err == errPreface {
+				s.runH2(w, c, s.beginH2(c))
+				return
+			}
 			s.logEnd(lc, lc.ID, c.Err)
 			s.finish(w, c, lc, true, false)
 			return
@@ -164,14 +203,14 @@ func (s *Server) runOn(w *poll.Worker, c *serverConn, isNew bool) {
 }
 
 // shakeHands does the TLS handshake of a new connection, and has the connection served to its end if the client has chosen
-// a protocol of NextProto. It reports whether HTTP/1 follows.
-func (c *serverConn) shakeHands(lc *conn.LoopConn) bool {
+// a protocol of NextProto. ok means that HTTP/1 or HTTP/2 follows.
+func (c *serverConn) shakeHands(lc *conn.LoopConn) (proto string, ok bool) {
 	proto, err := c.Handshake()
 	if err == nil {
 		serve := c.srv.protos[proto]
 		if serve == nil {
 			c.Shaken()
-			return true
+			return proto, true
 		}
 		err = serve(lc.Visible())
 	} else {
@@ -180,7 +219,7 @@ func (c *serverConn) shakeHands(lc *conn.LoopConn) bool {
 	if err != nil {
 		c.srv.conns.Log.Connection(lc.RemoteAddr(), lc.ID, err, c.srv.LogAllErrors)
 	}
-	return false
+	return "", false
 }
 
 // park leaves lc to its loop. It reports false, and c goes on to serve lc, if there is something to read already. A c that is
@@ -251,4 +290,100 @@ func (c *serverConn) handleOnLoop() {
 	start, timed := c.Loop.StartOnLoop()
 	c.srv.Handler(&c.ctx)
 	c.Loop.EndOnLoop(start, timed)
+}
+
+// beginH2 makes the connection that c serves one of HTTP/2.
+func (s *Server) beginH2(c *serverConn) *h2Conn {
+	lc := c.Loop.Conn
+	h2 := s.newH2(&c.Conn, c.takeInput(), lc.Kick)
+	lc.Data = h2
+	return h2
+}
+
+// runH2 serves an HTTP/2 connection that c is attached to until it goes back to its loop or ends. Fast handlers are called
+// when it is back there.
+func (s *Server) runH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
+	lc := h2.lc
+	for {
+		if h2.serve(&c.Conn) != conn.Park {
+			s.finishH2(w, c, h2)
+			return
+		}
+		by := poll.Moment(0)
+		if at := h2.idleUntil(c.Now); !at.IsZero() {
+			by = poll.MomentOf(at)
+		}
+		lc.Turns = c.Turns
+		h2.seat = nil
+		if c.Conn.Park(w, lc, by) {
+			h2.callPending(w)
+			return
+		}
+		c.attach(w, lc)
+	}
+}
+
+// finishH2 ends an HTTP/2 connection.
+func (s *Server) finishH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
+	w.Local = nil
+	s.logH2End(h2, c.Err)
+	h2.finish(&c.Conn, func() {
+		c.release()
+		c.CloseOnLoop(h2.lc)
+	})
+	*c = serverConn{}
+	s.retired.Put(c)
+}
+
+// begin has the handler for a request called: by this worker when the connection is parked, or by another one.
+func (c *h2Conn) begin(st *h2Stream) {
+	if c.lc == nil {
+		go st.serve()
+		return
+	}
+	s := c.srv
+	st.what = placeIndex(&st.x.ctx.Request.Header.head)
+	inline := s.Dispatch == DispatchInline || s.Dispatch == DispatchAuto && conn.IsFast(s.conns.Places.Places[st.what].Load())
+	if inline && (st.x.body.handle == nil || s.Dispatch == DispatchInline) {
+		c.mu.Lock()
+		c.pending.push(st)
+		c.mu.Unlock()
+		return
+	}
+	c.seat.Loop.Worker.Group().Hand(st)
+}
+
+// callPending calls the handlers of fast requests of a connection that is parked. If one of them takes long, another worker
+// serves the connection, and calls those that are left.
+func (c *h2Conn) callPending(w *poll.Worker) {
+	seat := conn.Seat{}
+	for {
+		c.mu.Lock()
+		st := c.pending.pop()
+		if st == nil {
+			if w.Leads() {
+				c.flush()
+			}
+			c.unlock()
+			return
+		}
+		more := c.pending.n > 0
+		c.mu.Unlock()
+		if !w.Leads() {
+			st.serveOffLoop()
+			continue
+		}
+		w.ServeIfOvertaken(&c.lc.Conn)
+		seat = c.srv.conns.SeatAt(w, st.what)
+		st.seat, st.batch = &seat, true
+		st.serve()
+		_ = more
+	}
+}
+
+// serveOffLoop calls the handler off the loop, and remembers how long it took.
+func (st *h2Stream) serveOffLoop() {
+	s, what, start := st.c.srv, st.what, time.Now()
+	st.serve()
+	s.conns.RanOffLoop(what, time.Since(start))
 }

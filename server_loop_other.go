@@ -15,3 +15,5 @@ func (c *serverConn) mayRunHere() bool { return true }
 func (c *serverConn) handleOnLoop() { c.srv.Handler(&c.ctx) }
 
 func (c *serverConn) mayParkLater() bool { return false }
+
+func (c *h2Conn) begin(st *h2Stream) { go st.serve() }

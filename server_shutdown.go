@@ -156,6 +156,7 @@ func (s *Server) endKeepAlives() {
 	defer k.mu.Unlock()
 	k.ended = true
 	s.conns.Stopping.Store(true)
+	s.h2.shutDown()
 }
 
 // onShutdown has the functions that Shutdown calls.

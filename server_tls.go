@@ -76,7 +76,11 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 	if len(cfg.Certificates) == 0 && cfg.GetCertificate == nil && cfg.GetConfigForClient == nil {
 		return nil, errNoCertOrKey
 	}
-	cfg.NextProtos = s.offeredProtos(cfg.NextProtos, slices.Sorted(maps.Keys(s.protos))...)
+	protos := cfg.NextProtos
+	if s.speaksH2() && !slices.Contains(protos, "h2") {
+		protos = slices.Concat([]string{"h2"}, protos)
+	}
+	cfg.NextProtos = s.offeredProtos(protos, slices.Sorted(maps.Keys(s.protos))...)
 	s.watchChosen(cfg)
 	return cfg, nil
 }
@@ -84,7 +88,10 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 // offeredProtos returns the protocols that the server offers by ALPN, in a new slice:
 // protos, then more, then HTTP/1.1, each once, but no HTTP/2 that nobody serves.
 func (s *Server) offeredProtos(protos []string, more ...string) (offered []string) {
-	for _, proto := range slices.Concat(protos, more, []string{"http/1.1"}) {
+	if s.speaksH1() {
+		more = append(more, "http/1.1")
+	}
+	for _, proto := range slices.Concat(protos, more) {
 		if !slices.Contains(offered, proto) && !s.isUnservedHTTP2(proto) {
 			offered = append(offered, proto)
 		}
@@ -95,7 +102,7 @@ func (s *Server) offeredProtos(protos []string, more ...string) (offered []strin
 // isUnservedHTTP2 reports whether proto is HTTP/2 and no handler of NextProto serves
 // that. A client that agreed on HTTP/2 would get HTTP/1.1 that it cannot read.
 func (s *Server) isUnservedHTTP2(proto string) bool {
-	return proto == "h2" && s.protos[proto] == nil
+	return proto == "h2" && s.protos[proto] == nil && !s.speaksH2()
 }
 
 // answerPlainHTTP tells a client that speaks HTTP where TLS is spoken what is wrong.

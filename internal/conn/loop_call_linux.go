@@ -77,3 +77,10 @@ func (l *Seat) EndOnLoop(start poll.Moment, timed bool) {
 		}
 	}
 }
+
+// Leave makes another worker lead the loop, if the worker leads it. It is for a program that is about to wait.
+func (l *Seat) Leave() {
+	if l.Worker != nil {
+		l.Worker.Leave()
+	}
+}

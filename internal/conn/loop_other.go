@@ -18,12 +18,28 @@ type LoopConn struct{}
 
 type loopParts struct{}
 
+func (lc *LoopConn) SetWriteDeadline(time.Time) error { return nil }
+
+type Pusher struct{}
+
+func (c *Conn) StartPushing() Pusher { return Pusher{} }
+
+func (p Pusher) Push([]byte) (int, error) { return 0, nil }
+
+func (p Pusher) Unsent() int { return 0 }
+
 type Seat struct {
 	Conn  *LoopConn
 	Ended time.Time
 }
 
 func (l *Seat) Leads() bool { return false }
+
+func (l *Seat) Leave() {}
+
+func (l *Seat) StartOnLoop() (time.Time, bool) { return time.Time{}, false }
+
+func (l *Seat) EndOnLoop(time.Time, bool) {}
 
 func (l *Seat) fresh(uint64) bool { return false }
 

@@ -71,6 +71,7 @@ func decode(d *hpack.Decoder, in []byte, lim *hpack.Limits, m *Message, kind blo
 	b.Out = append(m.Buf[:0], hostName...)
 	list := &m.Head.Fields
 	m.Head.Reset()
+	m.Head.Minor = message.HTTP2
 	list.Borrow(b.Out)
 	m.Scheme, m.Protocol, m.Priority, m.prioritized = field.Span{}, field.Span{}, defaultPriority, false
 	d.Start(b, in, lim)

@@ -56,6 +56,9 @@ func (c *Conn) Out() []byte { return c.out.buf[c.out.sent:] }
 // Sent says that the first n bytes of Out were written.
 func (c *Conn) Sent(n int) { c.out.wrote(n) }
 
+// IsFull reports whether so much output is unsent that Next returns Full.
+func (c *Conn) IsFull() bool { return c.out.isFull() }
+
 // LendOut gives the output a buffer, and returns the one it had. It must be called while Out is empty. A connection that waits
 // for its peer can thus give its buffer away.
 func (c *Conn) LendOut(buf []byte) (had []byte) {

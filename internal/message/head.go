@@ -46,6 +46,9 @@ const (
 	UntilClose          // when the connection is closed (responses only)
 )
 
+// HTTP2 is the value of Head.Minor for HTTP/2.
+const HTTP2 = 10
+
 // Head is the head of a request or a response. The zero value can be filled. Its spans refer to Fields.
 //
 // If a parser returns an error, call Reset before the next use.
@@ -58,7 +61,7 @@ type Head struct {
 
 	Status   int // responses
 	MethodID Method
-	Minor    uint8 // of the version HTTP/1.Minor
+	Minor    uint8 // of the version HTTP/1.Minor, or HTTP2
 	Flags    Flags
 	Body     BodyKind
 	Length   int64 // length of a Fixed body; -1 without a Content-Length

@@ -36,6 +36,7 @@ type Loop struct {
 	called atomic.Uint64 // shared: Worker.Count's count in the high bits, the last number it was passed in the low bits
 
 	leader atomic.Pointer[Worker] // shared
+	left   atomic.Pointer[Conn]   // shared: to be served if the leader loses the baton, see ServeIfOvertaken
 
 	events  [256]syscall.EpollEvent
 	n, next int // number of events, and index of the next one to look at
@@ -414,5 +415,8 @@ func (l *Loop) steal(run uint64) bool {
 	}
 	l.g.away.Add(1) // the overtaken worker goes on off the loop
 	l.g.start(task{lead: l})
+	if c := l.left.Swap(nil); c != nil {
+		c.Kick()
+	}
 	return true
 }

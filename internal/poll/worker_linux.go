@@ -130,6 +130,9 @@ func (w *Worker) Leave() {
 	}
 }
 
+// ServeIfOvertaken has c, which is parked, served by the worker that takes over the loop if w is overtaken or leaves. w leads.
+func (w *Worker) ServeIfOvertaken(c *Conn) { w.loop.left.Store(c) }
+
 // whatBits is the number of bits of the numbers that Count is passed.
 const whatBits = 10
 

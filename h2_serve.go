@@ -1,0 +1,309 @@
+package gallop
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/conn"
+	"github.com/gallop-http/gallop/internal/http2"
+)
+
+// newH2 returns the wire of a connection that seat serves. input is what has arrived of it. wake has the connection served,
+// although nothing may have arrived.
+func (s *Server) newH2(seat *conn.Conn, input []byte, wake func()) *h2Conn {
+	c := &h2Conn{srv: s, wake: wake, entry: seat.Entry, id: seat.ID, lc: seat.Loop.Conn}
+	c.began, _ = seat.Begun()
+	c.visible = h2Visible{c, seat.NC}
+	if seat.TLS != nil {
+		c.visible = h2VisibleTLS{h2Visible{c, seat.NC}, seat.TLS}
+	}
+	c.room.L = &c.mu
+	if c.lc != nil {
+		c.pusher = seat.StartPushing()
+	}
+	c.borrow()
+	c.engine.Init(&s.h2.config)
+	if weak := seat.TLS != nil && !s.h2.permitsCipher(seat.TLS); weak {
+		c.failed = http2.ErrInadequateSecurity
+		c.engine.Fail(http2.ErrInadequateSecurity)
+	}
+	c.keep(input)
+	if s.h2.add(c) {
+		c.engine.Shutdown()
+	}
+	return c
+}
+
+// serve serves the connection until it has to be parked or ended.
+func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
+	c.seat = seat
+	if len(c.partial) > 0 {
+		c.feed(&seat.Input, sinceEpoch(seat.Now))
+		c.work()
+	}
+	for {
+		if len(seat.Input.Unread()) > 0 {
+			c.feed(&seat.Input, sinceEpoch(seat.Now))
+			seat.Input.ReleaseHead(seat.Set.Poison)
+			c.work()
+		}
+		if n := c.wait(seat); n != conn.Step {
+			return n
+		}
+	}
+}
+
+// work judges requests that have arrived, and has their handlers called.
+func (c *h2Conn) work() {
+	for {
+		c.mu.Lock()
+		st := c.todo.pop()
+		c.mu.Unlock()
+		switch {
+		case st == nil:
+			return
+		case st.gone.Load():
+			st.end()
+		case st.judged || st.judge(c.seat):
+			c.begin(st)
+		}
+	}
+}
+
+// wait waits for input: with streams open, and otherwise for a new one.
+func (c *h2Conn) wait(seat *conn.Conn) conn.Next {
+	busy, full, err := c.look()
+	switch {
+	case err != nil:
+		return seat.EndedBy(err)
+	case full && c.lc != nil:
+		return conn.Park
+	case full:
+		c.awaitRoom()
+		return conn.Step
+	}
+	var n conn.Next
+	if busy {
+		n = seat.WaitMore()
+	} else {
+		n = seat.WaitIdle()
+	}
+	if n == conn.Ended && seat.Err == conn.ErrIdle && c.mayGoOn() {
+		return conn.Park
+	}
+	return n
+}
+
+// look sends what there is to send. busy means that the connection is in the middle of something; full that it reads no further
+// before the client has read.
+func (c *h2Conn) look() (busy, full bool, err error) {
+	c.mu.Lock()
+	defer c.unlock()
+	c.flush()
+	c.watchTime()
+	if c.failed != nil || c.isDone() {
+		if c.failed == nil {
+			return false, false, errH2Done
+		}
+		return false, false, c.failed
+	}
+	busy = c.held > c.pending.n || c.isUnsent() || c.flushing
+	return busy, c.engine.IsFull(), nil
+}
+
+// errH2Done ends a connection that is shutting down and has no more streams. It is routine.
+var errH2Done = errors.New("the HTTP/2 connection is shut down")
+
+// isDone reports whether a shutdown is complete. c is locked.
+func (c *h2Conn) isDone() bool {
+	_, last := c.engine.ShuttingDown()
+	return last && c.held == 0 && !c.isUnsent() && !c.flushing
+}
+
+// awaitRoom waits until the client has read, on a connection that a goroutine serves.
+func (c *h2Conn) awaitRoom() {
+	c.mu.Lock()
+	defer c.unlock()
+	for c.engine.IsFull() && c.failed == nil {
+		c.room.Wait()
+	}
+}
+
+// settled is called when the last stream has ended. c is locked.
+func (c *h2Conn) settled() {
+	c.times.idle = h2Now()
+	switch {
+	case c.over:
+		c.drop()
+	case c.lc == nil || c.srv.ConnState != nil || c.isDone():
+		c.wake()
+	}
+}
+
+// drop takes the connection of a loop out of the table, if no handler uses it any more. c is locked.
+func (c *h2Conn) drop() {
+	if c.lc != nil && c.over && c.held == 0 {
+		c.srv.conns.Table.Drop(c.entry)
+	}
+	c.room.Broadcast()
+}
+
+// logH2End logs why a connection ended, unless that is routine.
+func (s *Server) logH2End(c *h2Conn, err error) {
+	if err != nil && err != conn.ErrIdle && err != errH2Done && err != io.EOF {
+		s.conns.Log.Connection(c.visible.RemoteAddr(), c.id, err, s.LogAllErrors)
+	}
+}
+
+// farewell tells the client that the connection ends, and why.
+func (c *h2Conn) farewell(seat *conn.Conn) {
+	c.mu.Lock()
+	c.borrow()
+	var reason *http2.Error
+	if errors.As(c.failed, &reason) {
+		c.engine.Fail(reason)
+	} else {
+		c.engine.FinishShutdown()
+	}
+	c.flush()
+	c.unlock()
+	if seat.Err == io.EOF || c.isBroken() {
+		return
+	}
+	c.awaitFlush()
+	seat.Linger()
+}
+
+// finish ends the connection. close closes it.
+func (c *h2Conn) finish(seat *conn.Conn, close func()) {
+	c.srv.h2.remove(c)
+	c.farewell(seat)
+	c.mu.Lock()
+	c.over = true
+	for _, st := range c.streams {
+		st.lost(errH2Over)
+	}
+	for st := c.pending.pop(); st != nil; st = c.pending.pop() {
+		st.close()
+	}
+	for st := c.todo.pop(); st != nil; st = c.todo.pop() {
+		st.close()
+	}
+	c.unlock()
+	close()
+	bufpool.Release(&c.partial)
+	c.mu.Lock()
+	defer c.unlock()
+	c.times.stop()
+	if c.lc == nil {
+		for c.held > 0 || c.flushing {
+			c.room.Wait()
+		}
+	}
+	c.drop()
+}
+
+// serveOnGoroutine serves the connection to its end.
+func (c *h2Conn) serveOnGoroutine(seat *conn.Conn, close func()) error {
+	c.serve(seat)
+	err := seat.Err
+	c.finish(seat, close)
+	if err == conn.ErrIdle || err == errH2Done || err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// h2Conns are the HTTP/2 connections of a server, and what they have in common.
+type h2Conns struct {
+	config    http2.Config
+	anyCipher bool
+	hijacked  atomic.Bool // it was logged that a handler called Hijack
+
+	mu     sync.Mutex
+	first  *h2Conn
+	ending bool
+}
+
+// add adds a connection. It reports whether the connections are to be shut down.
+func (l *h2Conns) add(c *h2Conn) (ending bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.next = l.first; c.next != nil {
+		c.next.prev = c
+	}
+	l.first = c
+	return l.ending
+}
+
+func (l *h2Conns) remove(c *h2Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else if l.first == c {
+		l.first = c.next
+	}
+	c.next, c.prev = nil, nil
+}
+
+// shutDown tells all clients to open no more streams.
+func (l *h2Conns) shutDown() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ending = true
+	for c := l.first; c != nil; c = c.next {
+		c.mu.Lock()
+		if !c.over {
+			c.borrow()
+			c.engine.Shutdown()
+			c.watchTime()
+			c.wake()
+		}
+		c.mu.Unlock()
+	}
+}
+
+// h2Visible is an HTTP/2 connection as the program sees it.
+type h2Visible struct {
+	c  *h2Conn
+	nc net.Conn
+}
+
+// Read implements net.Conn.
+func (v h2Visible) Read([]byte) (int, error) { return 0, errShared }
+
+// Write implements net.Conn.
+func (v h2Visible) Write([]byte) (int, error) { return 0, errShared }
+
+// Close implements net.Conn.
+func (v h2Visible) Close() error { return errShared }
+
+// LocalAddr implements net.Conn.
+func (v h2Visible) LocalAddr() net.Addr { return v.nc.LocalAddr() }
+
+// RemoteAddr implements net.Conn.
+func (v h2Visible) RemoteAddr() net.Addr { return v.nc.RemoteAddr() }
+
+// SetDeadline implements net.Conn.
+func (v h2Visible) SetDeadline(time.Time) error { return errShared }
+
+// SetReadDeadline implements net.Conn.
+func (v h2Visible) SetReadDeadline(time.Time) error { return errShared }
+
+// SetWriteDeadline implements net.Conn.
+func (v h2Visible) SetWriteDeadline(time.Time) error { return errShared }
+
+// h2VisibleTLS is h2Visible with TLS.
+type h2VisibleTLS struct {
+	h2Visible
+	tlsStater
+}

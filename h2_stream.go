@@ -1,0 +1,324 @@
+package gallop
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/conn"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http2"
+	"github.com/gallop-http/gallop/internal/message"
+)
+
+// h2Stream is the HTTP/2 wire of one exchange.
+//
+//	head arrives ──▶ todo ──▶ judge ──┬── the body is to be collected ──▶ collects ──▶ todo ──┐
+//	                                  └───────────────────────────────────────────────────────┴──▶ start
+//	start ──┬── fast handler: pending ──┐
+//	        └── another goroutine ──────┴──▶ serve ──▶ handler ──▶ respond ──▶ end ──▶ recycle
+type h2Stream struct {
+	x    *exchange
+	c    *h2Conn
+	next *h2Stream // in a queue
+	id   uint32
+	slot int
+	msg  http2.Message
+
+	excess error      // limit that the head exceeds
+	judged bool       // judge was called
+	reason error      // why the request is refused, see fail
+	what   uint32     // its place, for the predictor
+	seat   *conn.Seat // of the worker that calls the handler on a loop, or nil
+	batch  bool       // the worker flushes after a batch of handlers
+	taken  bool       // the handler has the stream, see AcceptStream
+	shared bool       // a handler that was left behind may still use the stream
+
+	gone atomic.Bool // lost was called
+
+	readBy, writeBy atomic.Pointer[time.Time] // as the program has set them
+
+	// The lock of c guards the fields below.
+	change   sync.Cond
+	body     []byte // bytes of the request body that are not read yet
+	got      int64  // bytes of the request body that have arrived
+	asked    time.Time
+	waited   time.Duration
+	collects bool  // the body is collected before the handler is called
+	ended    bool  // the request is complete
+	err      error // why nothing can be read or written any more
+	cutRead  bool  // reads fail
+	cutWrite bool  // writes fail
+	rest     []byte
+	restEnds bool // the stream ends with rest
+	restTail *field.List
+	handled  bool // the handler has returned, and its response is complete but for rest
+}
+
+// newStream returns a stream for the next request on a connection.
+func (s *Server) newStream() *h2Stream {
+	if st, ok := s.spareStreams.Get().(*h2Stream); ok {
+		return st
+	}
+	x := &exchange{server: s}
+	st := &h2Stream{x: x}
+	x.h2, x.body.x, x.ctx.ex = st, x, x
+	st.msg.Head = &x.ctx.Request.Header.head
+	return st
+}
+
+// judge judges a request whose head has arrived. If the handler can be called, or the request is refused, ready is true.
+func (st *h2Stream) judge(seat *conn.Conn) (ready bool) {
+	x, s := st.x, st.c.srv
+	st.judged = true
+	seat.CountTurn()
+	x.begin(seat)
+	if s.set.unusual {
+		x.settle(seat)
+	}
+	head := &x.ctx.Request.Header.head
+	x.began, x.method = seat.Now, head.MethodID
+	x.maxBody, x.readTimeout, x.writeLimit = s.set.maxBody, s.set.Read, s.set.Write
+	if st.reason = st.check(head); st.reason != nil {
+		return true
+	}
+	return st.beginBody(head)
+}
+
+// check returns why the request is refused, nil if it is not.
+func (st *h2Stream) check(head *message.Head) error {
+	x, s := st.x, st.c.srv
+	x.body.beginFrames(head, st.isBodiless())
+	if st.excess != nil {
+		return errHeadExceeds
+	}
+	if err := x.checkRequest(&st.c.host); err != nil {
+		return err
+	}
+	expects := head.Flags & (message.ExpectContinue | message.ExpectOther)
+	if f := s.HeaderReceived; f != nil {
+		x.configure(f(&x.ctx.Request.Header))
+	}
+	if expects != 0 {
+		now, err := x.decideExpectation(expects)
+		if now {
+			err = st.writeInterim(StatusContinue)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if x.bodyTooLarge() {
+		return ErrBodyTooLarge
+	}
+	return nil
+}
+
+// errHeadExceeds refuses a request with a head that is too large.
+var errHeadExceeds = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+
+// callHandler calls the handler, and remembers how long it took.
+func (st *h2Stream) callHandler() {
+	s, x := st.c.srv, st.x
+	if st.seat == nil {
+		s.Handler(&x.ctx)
+		return
+	}
+	start, timed := st.seat.StartOnLoop()
+	s.Handler(&x.ctx)
+	st.seat.EndOnLoop(start, timed)
+}
+
+// serve calls the handler, and sends the response.
+func (st *h2Stream) serve() {
+	done := false
+	defer func() {
+		if !done { // the handler has ended its goroutine, or a hook panicked
+			if v := recover(); v != nil {
+				st.x.panicked("panic ends a stream", v)
+			}
+			st.abort(http2.InternalError)
+			st.end()
+		}
+	}()
+	switch {
+	case st.gone.Load():
+	case st.reason != nil:
+		st.fail(st.reason)
+	default:
+		st.answer()
+	}
+	done = true
+	st.end()
+}
+
+// answer calls the handler and writes the response.
+func (st *h2Stream) answer() {
+	x := st.x
+	ctx := &x.ctx
+	var panicked, aborted bool
+	if st.c.srv.set.maxAtOnce == 0 {
+		panicked, aborted = x.runHandler()
+	} else {
+		panicked, aborted = x.runOneOfMany()
+	}
+	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
+		if n := x.detach(answer); n == nil {
+			st.abort(http2.Cancel)
+		} else {
+			st.respond()
+		}
+		return
+	}
+	if aborted || panicked && ctx.stream.ex != nil {
+		x.body.sever()
+		ctx.stream.abort(x)
+		st.abort(http2.InternalError)
+		return
+	}
+	if _, err := x.afterHandler(panicked); err != nil {
+		st.fail(err)
+		return
+	}
+	st.respond()
+}
+
+// fail responds to a request that is refused because of err.
+func (st *h2Stream) fail(err error) {
+	x, s := st.x, st.c.srv
+	s.conns.Counts[st.c.id%uint64(len(s.conns.Counts))].Refused.Add(1)
+	if r, ok := err.(*refusal); ok {
+		if x.ctx.stream.ex == nil {
+			x.refuseExpectation(r.status)
+		}
+		st.respond()
+		return
+	}
+	status := refusalStatus(err)
+	x.logRefusal(status, err)
+	x.body.close()
+	if !x.refuse(status, err) {
+		x.ctx.stream.abort(x)
+		st.abort(http2.InternalError)
+		return
+	}
+	st.respond()
+}
+
+// another returns an exchange for the response to a request that was left to its handlers.
+func (st *h2Stream) another() *exchange {
+	n := &exchange{server: st.c.srv, h2: st}
+	n.ctx.ex = n
+	n.ctx.connID, n.ctx.requestNum, n.ctx.time = st.x.ctx.connID, st.x.ctx.requestNum, st.x.ctx.time
+	st.x = n
+	return n
+}
+
+// leaveBytes leaves the bytes of the request to handlers.
+func (st *h2Stream) leaveBytes() {
+	st.shared = true
+	st.msg.Buf = nil
+}
+
+// watch cancels a lifetime whose stream was lost before. l is locked.
+func (st *h2Stream) watch(l *lifetime) {
+	if st.gone.Load() {
+		l.cancelLocked(errCanceled)
+		l.tellGone(errCanceled)
+	}
+}
+
+// lost ends a stream that the client does not want any more, or that cannot be served. The lock of c is held.
+func (st *h2Stream) lost(err error) {
+	if st == nil || st.err != nil {
+		return
+	}
+	st.err = err
+	st.rest = nil
+	st.gone.Store(true)
+	st.change.Broadcast()
+	switch {
+	case !st.judged || st.collects: // nobody serves the stream
+		st.collects = false
+		if st.judged {
+			st.c.todo.push(st)
+		}
+	case st.handled:
+		st.close()
+	default:
+		st.x.ctx.life.lost()
+	}
+}
+
+// abort resets the stream, unless it has ended.
+func (st *h2Stream) abort(code http2.Code) {
+	c := st.c
+	c.mu.Lock()
+	defer c.unlock()
+	c.borrow()
+	c.engine.Reset(st.id, code)
+	st.rest = nil
+	c.flush()
+}
+
+// end ends the stream, unless a part of its response is to be sent.
+func (st *h2Stream) end() {
+	c := st.c
+	c.mu.Lock()
+	defer c.unlock()
+	st.handled = true
+	if len(st.rest) == 0 {
+		st.close()
+	}
+	if !st.batch {
+		c.flush()
+	}
+}
+
+// close gives the stream back. The lock of c is held.
+func (st *h2Stream) close() {
+	c := st.c
+	c.borrow()
+	c.engine.Release(st.id)
+	c.streams[st.slot] = nil
+	c.held--
+	c.spent.push(st)
+	if c.held == 0 {
+		c.settled()
+	}
+}
+
+// recycle makes the stream ready for another request.
+func (st *h2Stream) recycle() {
+	x, set := st.x, &st.c.srv.set
+	x.body.close()
+	bufpool.Release(&st.body)
+	if !x.recycleCtx(set.Poison) || x.shared || st.shared {
+		x.ctx.ex = nil
+		return
+	}
+	if set.Poison {
+		bufpool.PoisonBytes(st.msg.Buf)
+	}
+	if cap(st.msg.Buf) > keptHead {
+		st.msg.Buf = nil
+	}
+	x.awaits100 = false
+	st.c, st.excess, st.reason, st.seat = nil, nil, nil, nil
+	st.judged, st.batch, st.taken = false, false, false
+	st.got, st.waited, st.err = 0, 0, nil
+	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
+	st.rest, st.restTail = nil, nil
+	if st.gone.Load() {
+		st.gone.Store(false)
+	}
+	if st.readBy.Load() != nil || st.writeBy.Load() != nil {
+		st.readBy.Store(nil)
+		st.writeBy.Store(nil)
+	}
+	x.server.spareStreams.Put(st)
+}
+
+// keptHead is how large the bytes of a head may be that a stream keeps for its next request.
+const keptHead = 8 << 10
