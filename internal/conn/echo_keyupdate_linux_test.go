@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/conn"
@@ -132,33 +133,50 @@ func TestEchoKeyUpdates(t *testing.T) {
 			}
 			r.send(c, appendFrame(nil, echo.id, frameEnd, ""))
 			r.want(c, echo, "")
+			if r.memory { // the response does not wait for the next push
+				synctest.Wait()
+				if err := u.update(); err != nil {
+					r.Fatal(err)
+				}
+				synctest.Wait()
+				if n := wire.pushed(); n > 0 {
+					r.Errorf("%d bytes of a key update are unsent", n)
+				}
+			}
 			r.eventually(wire, "without a buffer", func() bool { return !wire.loop.pusher.HoldsBuffer() })
 		})
 	}
 }
 
-// A client that asks for key updates and does not read them loses its connection before it costs much memory.
+// A client that asks for key updates and does not read them loses its connection before it costs much memory, whether there
+// is an exchange or not.
 func TestEchoTooManyKeyUpdates(t *testing.T) {
-	overEchoLoop(t, "memory-tls", func(r *echoRig) {
-		c, u, wire := r.updatingClient(1000)
-		defer c.conn.Close()
-		block := r.open(c, "block", 0)
-		most, err := 0, error(nil)
-		for i := 0; i < 20_000 && err == nil; i++ {
-			if err = u.update(); err == nil && i%10 == 0 { // crypto/tls allows 16 without data in between
-				err = c.write(c.more(block, 1))
-				time.Sleep(time.Millisecond)
-				most = max(most, wire.pushed())
-			}
+	for _, name := range []string{"block", "now"} {
+		t.Run(name, func(t *testing.T) {
+			overEchoLoop(t, "memory-tls", func(r *echoRig) { r.tooManyKeyUpdates(name) })
+		})
+	}
+}
+
+func (r *echoRig) tooManyKeyUpdates(name string) {
+	c, u, wire := r.updatingClient(1000)
+	defer c.conn.Close()
+	x := r.open(c, name, 0)
+	most, err := 0, error(nil)
+	for i := 0; i < 20_000 && err == nil; i++ {
+		if err = u.update(); err == nil && i%10 == 0 { // crypto/tls allows 16 without data in between
+			err = c.write(c.more(x, 1))
+			time.Sleep(time.Millisecond)
+			most = max(most, wire.pushed())
 		}
-		if err == nil || most < conn.MostPushed || most > conn.MostRecords {
-			r.Errorf("%d bytes were unsent, and the client saw %v", most, err)
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
-		defer cancel()
-		defer context.AfterFunc(ctx, r.s.Table.Wake)()
-		if !r.s.Table.WaitEmpty(ctx) {
-			r.Error("the connection goes on")
-		}
-	})
+	}
+	if err == nil || most < conn.MostPushed || most > conn.MostRecords {
+		r.Errorf("%d bytes were unsent, and the client saw %v", most, err)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+	defer cancel()
+	defer context.AfterFunc(ctx, r.s.Table.Wake)()
+	if !r.s.Table.WaitEmpty(ctx) {
+		r.Error("the connection goes on")
+	}
 }
