@@ -1,6 +1,7 @@
 package conn_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"net"
 	"testing"
@@ -35,6 +36,7 @@ type listenFunc = func(*testing.T, *echoServer) (net.Listener, func() (net.Conn,
 func overTLS(listen listenFunc) listenFunc {
 	return func(t *testing.T, s *echoServer) (net.Listener, func() (net.Conn, error)) {
 		ln, dial := listen(t, s)
+		s.dialBelow = dial
 		return &conn.TLSListener{Listener: ln, Config: echoTLS()}, func() (net.Conn, error) {
 			nc, err := dial()
 			if err != nil {
@@ -51,12 +53,37 @@ func echoTLS() *tls.Config {
 
 // shakenClient does the handshake on nc. Goroutines that do it together would wait for each other, unseen by synctest.
 func shakenClient(nc net.Conn) (*tls.Conn, error) {
-	c := tls.Client(nc, &tls.Config{InsecureSkipVerify: true})
+	c := tls.Client(&tailConn{Conn: nc}, &tls.Config{InsecureSkipVerify: true})
 	if err := c.Handshake(); err != nil {
 		_ = nc.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// tailConn is below a TLS client, and keeps the last bytes that were read. crypto/tls does not say whether there was a
+// close_notify.
+type tailConn struct {
+	net.Conn
+	last []byte
+}
+
+func (c *tailConn) NetConn() net.Conn { return c.Conn }
+
+func (c *tailConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.last = append(c.last, p[:n]...)
+	c.last = c.last[max(0, len(c.last)-alertRecord):]
+	return n, err
+}
+
+// alertRecord is the size of an alert of TLS 1.3. No frame fits into such a record.
+const alertRecord = 5 + 2 + 1 + 16
+
+// notified reports whether the last record was an alert. The client has stopped reading.
+func notified(nc net.Conn) bool {
+	last := nc.(*tls.Conn).NetConn().(*tailConn).last
+	return bytes.HasPrefix(last, []byte{23, 3, 3, 0, alertRecord - 5})
 }
 
 // kernel returns the simulated kernel of the server's loops.

@@ -60,10 +60,13 @@ var echoCertificate = sync.OnceValue(func() tls.Certificate {
 
 // below returns what is below TLS.
 func below(nc net.Conn) net.Conn {
-	if c, ok := nc.(*tls.Conn); ok {
-		return c.NetConn()
+	for {
+		c, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nc
+		}
+		nc = c.NetConn()
 	}
-	return nc
 }
 
 // reset resets a client's connection.
@@ -77,13 +80,13 @@ func reset(nc net.Conn) {
 	}
 }
 
-// narrow has a client's connection take little that is not read.
-func narrow(nc net.Conn) {
+// narrow has a client's connection take little that is not read: n bytes if it is in memory, and more if it is a socket.
+func narrow(nc net.Conn, n int) {
 	switch c := below(nc).(type) {
 	case *net.TCPConn:
-		_ = c.SetReadBuffer(4 << 10)
+		_ = c.SetReadBuffer(max(n, 4<<10))
 	case *wiretest.Conn:
-		c.SetWindow(100)
+		c.SetWindow(n)
 	}
 }
 
@@ -466,7 +469,7 @@ func TestEchoTimes(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer nc.Close()
-		narrow(nc)
+		narrow(nc, 100)
 		stuck := newEchoClient(nc)
 		for range mostOpen {
 			r.whole(stuck, "flood 2000", 0)

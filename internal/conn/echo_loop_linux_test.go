@@ -24,6 +24,7 @@ func (s *echoServer) handler() conn.Handler { return echoLoops{conn.Loops{Server
 // onLoop is what an echoWire has besides if it belongs to a loop.
 type onLoop struct {
 	*conn.LoopConn
+	pusher conn.Pusher
 	took   int64       // progress when it was parked
 	unhook func() bool // ends the wait for the server to stop
 }
@@ -72,8 +73,8 @@ func (h echoLoops) begin(w *poll.Worker, c *echoWire) {
 func (c *echoWire) startPushing() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := c.StartPushing()
-	c.push, c.below = p.Push, p.Unsent
+	c.loop.pusher = c.StartPushing()
+	c.push, c.below = c.loop.pusher.Push, c.loop.pusher.Unsent
 }
 
 // Serve implements poll.Handler.

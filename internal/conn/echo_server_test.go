@@ -21,6 +21,9 @@ type echoServer struct {
 	late   atomic.Int32 // handlers that were left behind and have not returned
 	mu     sync.Mutex
 	wrongs []string
+	last   *echoWire // that was made
+
+	dialBelow func() (net.Conn, error) // dials without TLS; nil unless a loop serves TLS
 }
 
 // dispatch says which handlers run on the loop.

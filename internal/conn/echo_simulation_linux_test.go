@@ -359,6 +359,9 @@ func (m *echoSimulation) judge(c *echoClient, cut bool) {
 			m.total.Refused++
 		}
 	}
+	if m.tls && !cut && c.over == io.EOF && !notified(c.conn) {
+		m.wrong("the connection ended without a close_notify")
+	}
 	if !cut && c.over != io.EOF && !m.s.Stopping.Load() {
 		if ne, ok := c.over.(net.Error); !ok || ne.Timeout() {
 			m.wrong("the connection ended: %v", c.over)

@@ -23,7 +23,7 @@ type echoWire struct {
 	loop   onLoop
 	kick   func()                    // has the connection served, although nothing may have arrived
 	push   func([]byte) (int, error) // see conn.Pusher; nil unless the connection belongs to a loop
-	below  func() int                // Pusher.Unsent; nil like push
+	below  func() int                // Pusher.Unsent
 	start  func(x *exchange)         // calls the handler, now or soon
 	input  []byte                    // frames that are not complete
 	last   uint16                    // number of the last exchange that was opened
@@ -41,13 +41,17 @@ type echoWire struct {
 	flushing bool  // a goroutine writes
 	stuck    bool  // the socket has not accepted all, also of what was pushed
 	failed   error // why nothing can be written any more
-	over     bool  // the connection is closed
-	dropped  bool  // and no longer in the table
+	over     bool  // the connection ends
+	closed   bool  // it has been closed
+	dropped  bool  // it is no longer in the table
 }
 
 func (s *echoServer) newWire() *echoWire {
-	c := &echoWire{s: s, mu: make(lock, 1), open: map[uint16]*exchange{}}
+	c := &echoWire{s: s, mu: make(lock, 1), open: map[uint16]*exchange{}, below: func() int { return 0 }}
 	c.change.L = c.mu
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = c
 	return c
 }
 
@@ -292,12 +296,13 @@ func (c *echoWire) finish(close func()) {
 	c.Publish()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.closed = true
 	c.drop()
 }
 
 // drop takes the connection out of the table, if all is over. c is locked.
 func (c *echoWire) drop() {
-	if c.over && c.running == 0 && !c.dropped {
+	if c.closed && c.running == 0 && !c.dropped {
 		c.dropped = true
 		c.s.Table.Drop(c.entry())
 	}

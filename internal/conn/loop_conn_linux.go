@@ -262,8 +262,13 @@ func (c *Conn) ParkLater(w *poll.Worker, lc *LoopConn) {
 
 // CloseOnLoop closes lc, which c has served.
 func (c *Conn) CloseOnLoop(lc *LoopConn) {
-	if t := lc.TLS(); t != nil && !c.abrupt {
-		t.close()
+	if t := lc.TLS(); t != nil {
+		if t.push != nil {
+			lc.Entry.giveUp() // it can be idle, if a read has made crypto/tls write, and the write has failed
+		}
+		if !c.abrupt {
+			t.close()
+		}
 	}
 	lc.Entry.become(phaseClosing)
 	lc.Finish()
