@@ -3,6 +3,8 @@ package negotiate
 import (
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // row says which of the offers, separated by "|", the header chooses; "" means no offer.
@@ -427,15 +429,15 @@ func TestNothingAllocates(t *testing.T) {
 func TestHostileHeaders(t *testing.T) {
 	const size = 256 << 10
 	offers := []string{"text/html;a=1;b=2", "json", "*/*", "text/*", "en-US", "gzip", "identity"}
-	for _, unit := range []string{
+	wiretest.InParallel([]string{
 		"text/html;q=0.1,", "*/*,", "a", ",", ";", "=", " ", "\t", `"`, `\`, `\"`, `";`, `",`, `a;"`, `a;",`, `a;b="c\",",`, `a;"",`,
 		"text/html;a=", "text/html;a=1;", ";a=1", `;a="\1"`, ";b=2;a=1", ";x", "q=", ";q", "-", "a-", "*-", "en-US-", "x-gzip,", "identity;q=0,",
-	} {
+	}, func(unit string) {
 		for _, start := range []string{"", "text/html;", "text/html", `text/html;a="`, "en-", "*;", strings.Repeat(";a", size/4)} {
 			header := start + strings.Repeat(unit, size/len(unit))
 			for kind := MediaTypes; kind <= LanguagesByLookup; kind++ {
 				choose(kind, header, offers)
 			}
 		}
-	}
+	})
 }

@@ -175,6 +175,7 @@ func TestTransportResponseHeaderTimeout(t *testing.T) {
 }
 
 func TestTransportTLSHandshakeTimeout(t *testing.T) {
+	t.Parallel()
 	ln := listen(t) // and accepts nothing
 	defer ln.Close()
 	setFields(t, map[string]any{"TLSHandshakeTimeout": 50 * time.Millisecond}, func(t *testing.T, client *http.Client) {

@@ -110,6 +110,7 @@ func settles(t *testing.T, n *atomic.Int32, want int32) {
 
 // A connection is closed when it was idle for IdleConnTimeout, and stays without it.
 func TestTransportIdleConnTimeout(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []time.Duration{50 * time.Millisecond, 0} {
 		setFields(t, map[string]any{"IdleConnTimeout": limit}, func(t *testing.T, client *http.Client) {
 			addr, open, all := countingConns(t, func(http.ResponseWriter, *http.Request) {})

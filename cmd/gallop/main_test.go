@@ -364,8 +364,10 @@ func TestServeTLS(t *testing.T) {
 }
 
 func TestServeLogs(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"text", "json", "off"} {
 		t.Run(format, func(t *testing.T) {
+			t.Parallel()
 			p := serve(t, site(t), "--log", format)
 			p.get("GET", "/hello.txt?a=b")
 			p.get("HEAD", "/hello.txt", "User-Agent: \"quoted\" \\ \xff")
@@ -447,8 +449,10 @@ func (p *process) slowRequest() (finish func() (status string)) {
 }
 
 func TestServeStopsGracefully(t *testing.T) {
+	t.Parallel()
 	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
 			p := serve(t, "--echo", site(t))
 			p.get("GET", "/hello.txt")
 			idle := p.dial()

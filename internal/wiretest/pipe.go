@@ -312,16 +312,17 @@ func (d *deadline) stop() {
 func (s *stream) wake() { s.update(func() {}) }
 
 func (s *stream) awaitReader(timeout time.Duration) bool {
-	end := time.Now().Add(timeout)
-	timer := time.AfterFunc(timeout, s.wake)
-	defer timer.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var end time.Time // zero until there is something to wait for
 	for {
 		if s.left || len(s.buf) == 0 && (s.readers > 0 || s.onArrival != nil) {
 			return true
 		}
-		if !time.Now().Before(end) {
+		if end.IsZero() {
+			end = time.Now().Add(timeout)
+			defer time.AfterFunc(timeout, s.wake).Stop()
+		} else if !time.Now().Before(end) {
 			return false
 		}
 		s.idle.Wait()

@@ -268,6 +268,7 @@ func TestSetKeepAlivesEnabled(t *testing.T) {
 
 // Shutdown calls what was registered and does not wait for it. Close does not call it.
 func TestRegisterOnShutdown(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		for _, graceful := range []bool{true, false} {
 			var log servertest.Log

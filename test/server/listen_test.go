@@ -406,8 +406,10 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 }
 
 func TestLameDuck(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
-		s := &gallop.Server{Engine: over, Handler: servertest.Say, LameDuck: 300 * time.Millisecond}
+		t.Parallel()
+		s := &gallop.Server{Engine: over, Handler: servertest.Say, LameDuck: time.Second}
 		addr := listen(t, s, s.Serve)
 		idle := dialTCP(t, addr)
 		if got := firstLine(t, idle, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {

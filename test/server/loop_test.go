@@ -731,6 +731,7 @@ func TestLoopAllocatesNothing(t *testing.T) {
 
 // Many clients come, ask in every way, and go in every way; each gets its own answers.
 func TestLoopChurn(t *testing.T) {
+	t.Parallel()
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 		if ctx.QueryArgs().Has("slow") {
 			time.Sleep(time.Millisecond)

@@ -125,6 +125,7 @@ func TestLoopTLSRequestsAndRecordsDoNotMatch(t *testing.T) {
 }
 
 func TestLoopTLSLargeBodies(t *testing.T) {
+	t.Parallel()
 	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<17) // 2 MiB
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 		if len(ctx.PostBody()) > 0 {

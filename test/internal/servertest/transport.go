@@ -66,8 +66,23 @@ func (on Transport) Listen(s *gallop.Server) Listener { return on.listen(s) }
 // Serve returns a function that serves a connection until it is closed. On event loops the function returns nil even if
 // serving failed, and the error is only in the log.
 func (on Transport) Serve(s *gallop.Server) func(net.Conn) error {
-	return func(c net.Conn) error { return on.serveConn(s, c) }
+	return func(c net.Conn) error {
+		growStack()
+		return on.serveConn(s, c)
+	}
 }
+
+// growStack enlarges the stack of a new goroutine to 16 KiB in one step, because serving a connection needs that much. The
+// runtime doubles a stack that is full and copies its frames, which takes long if calls are nested deeply.
+//
+//go:noinline
+func growStack() {
+	var room [9 << 10]byte
+	touch(room[:])
+}
+
+//go:noinline
+func touch(b []byte) { b[0]++ }
 
 // Hold starts the event loops of s and returns a function that lets them end. Without it, [Transport.Serve] starts event
 // loops for each connection that arrives while no other is open, which takes longer than to serve a short connection.
