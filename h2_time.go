@@ -7,8 +7,8 @@ import (
 	"github.com/gallop-http/gallop/internal/http2"
 )
 
-// A connection that waits for its client looks at its time limits every h2Tick. Connections that only wait for a request, or for
-// handlers, have no timer.
+// A connection that waits for its client looks at its time limits every h2Tick. So does one that has served streams, until it
+// has been idle for that long: then it gives back memory. Idle connections have no timer.
 
 const h2Tick = time.Second
 
@@ -42,7 +42,7 @@ func (t *h2Times) stop() {
 // watchTime has the time limits looked at from now on, if the connection waits for its client. c is locked.
 func (c *h2Conn) watchTime() {
 	t := &c.times
-	if t.ticks || c.over || !c.waitsForClient() {
+	if t.ticks || c.over || c.streams == nil && !c.waitsForClient() {
 		return
 	}
 	t.ticks = true
@@ -85,9 +85,15 @@ func (c *h2Conn) tick() {
 			st.tick(now, set)
 		}
 	}
+	if c.held == 0 && now-c.times.idle >= int64(h2Tick) {
+		c.streams = nil
+		c.engine.Shrink()
+	}
 	c.borrow()
 	c.flush()
-	c.watchTime()
+	if c.watchTime(); !c.times.ticks {
+		c.times.timer = nil
+	}
 	if c.todo.n > 0 || c.failed != nil {
 		c.wake()
 	}

@@ -38,7 +38,7 @@ type h2Conn struct {
 
 	// These fields belong to the goroutine that serves the connection.
 	host    target.KnownHost
-	spare   *h2Stream // gets the next head
+	spare   *h2Stream // gets the next head, while frames are taken
 	partial []byte    // a frame of which the rest has not arrived
 	seat    *conn.Conn
 	eof     error // why nothing more can be read
@@ -121,6 +121,8 @@ func (c *h2Conn) feed(in *conn.Input, now int64) {
 		more = c.take(&ev)
 	}
 	c.unlock()
+	c.srv.spareStreams.Put(c.spare)
+	c.spare = nil
 	c.keep(p)
 }
 
