@@ -10,7 +10,7 @@ import (
 // netConn returns the connection as the program sees it.
 func (x *exchange) netConn() net.Conn {
 	if x.h2 != nil {
-		return x.h2.c.visible
+		return x.h2.c.visible()
 	}
 	return x.wire.NC
 }
@@ -26,7 +26,7 @@ func (x *exchange) connNumber() uint64 {
 // connBegan returns when the connection began.
 func (x *exchange) connBegan() time.Time {
 	if x.h2 != nil {
-		return x.h2.c.began
+		return h2Epoch.Add(time.Duration(x.h2.c.began))
 	}
 	began, _ := x.wire.Begun()
 	return began

@@ -252,7 +252,7 @@ func (st *h2Stream) readDeadline(start time.Time) (at time.Time) {
 
 // wait waits for a change until a time, or forever if that is zero. The lock of c is held.
 func (st *h2Stream) wait(by time.Time) {
-	if st.seat != nil {
+	if st.onLoop {
 		st.seat.Leave()
 	}
 	if !by.IsZero() {

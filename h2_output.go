@@ -90,7 +90,7 @@ func (c *h2Conn) write() {
 	}
 	bufpool.Put(buf)
 	c.flushing = false
-	c.room.Broadcast()
+	c.changed()
 	if c.held == 0 {
 		c.wake()
 	}
@@ -114,7 +114,7 @@ func (c *h2Conn) sent(n int, err error) {
 		c.engine.Sent(len(c.engine.Out()))
 		c.wake()
 	}
-	c.room.Broadcast()
+	c.changed()
 }
 
 // awaitFlush waits until all output of a connection is sent that is about to be closed.

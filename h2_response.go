@@ -44,7 +44,7 @@ func (st *h2Stream) refuseHijack() {
 	s := st.c.srv
 	if s.h2.hijacked.CompareAndSwap(false, true) {
 		s.conns.Log.Write(&conn.Event{Level: slog.LevelError, Text: "a handler called Hijack over HTTP/2: use AcceptStream, or turn HTTP/2 off with Server.Protocols",
-			Remote: st.c.visible.RemoteAddr(), Conn: st.c.id, Status: StatusNotImplemented}, "a handler called Hijack over HTTP/2: use AcceptStream, or turn HTTP/2 off with Server.Protocols")
+			Remote: st.c.nc.RemoteAddr(), Conn: st.c.id, Status: StatusNotImplemented}, "a handler called Hijack over HTTP/2: use AcceptStream, or turn HTTP/2 off with Server.Protocols")
 	}
 	ctx := &st.x.ctx
 	ctx.hijackHandler = nil
@@ -53,14 +53,14 @@ func (st *h2Stream) refuseHijack() {
 
 // replace puts a 500 in the place of a response that cannot be sent because of err.
 func (st *h2Stream) replace(err error) {
-	st.c.srv.conns.Log.Connection(st.c.visible.RemoteAddr(), st.c.id, &streamError{err}, true)
+	st.c.srv.conns.Log.Connection(st.c.nc.RemoteAddr(), st.c.id, &streamError{err}, true)
 	st.x.ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 }
 
 // broken ends a response of which a part was sent.
 func (st *h2Stream) broken(err error) {
 	if isProgramsFault(err) {
-		st.c.srv.conns.Log.Connection(st.c.visible.RemoteAddr(), st.c.id, err, true)
+		st.c.srv.conns.Log.Connection(st.c.nc.RemoteAddr(), st.c.id, err, true)
 	}
 	st.abort(http2.InternalError)
 }
@@ -154,7 +154,7 @@ func (st *h2Stream) sendHead(out *outgoing, end bool) {
 
 // date returns when the response was made.
 func (st *h2Stream) date() time.Time {
-	if st.batch {
+	if st.onLoop {
 		return st.x.ctx.time
 	}
 	return time.Now()
@@ -254,25 +254,22 @@ func appendH2Start(e *hpack.Encoder, dst []byte, h *ResponseHeader, o *outgoing)
 
 // h2Start is the encoded start of most response heads of a connection, which changes once per second.
 type h2Start struct {
-	second     int64
-	generation uint64
-	n          int
-	text       [16]byte
+	second     uint32
+	generation uint32
+	n          uint8
+	text       [7]byte
 }
 
 func (s *h2Start) append(e *hpack.Encoder, dst []byte, o *outgoing) []byte {
-	second := o.date.Unix()
-	if s.n > 0 && s.second == second && s.generation == e.Generation() {
+	second, generation := uint32(o.date.Unix()), uint32(e.Generation())
+	if s.n > 0 && s.second == second && s.generation == generation {
 		return append(dst, s.text[:s.n]...)
 	}
 	var usual ResponseHeader
-	at, was := len(dst), e.Generation()
+	at := len(dst)
 	dst = appendH2Start(e, dst, &usual, o)
-	if s.n = 0; e.Generation() == was {
-		s.second, s.generation, s.n = second, was, copy(s.text[:], dst[at:])
-		if s.n < len(dst)-at {
-			s.n = 0
-		}
+	if s.n = 0; uint32(e.Generation()) == generation && len(dst)-at <= len(s.text) {
+		s.second, s.generation, s.n = second, generation, uint8(copy(s.text[:], dst[at:]))
 	}
 	return dst
 }

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -11,18 +12,17 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/http2"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
-// newH2 returns the wire of a connection that seat serves. input is what has arrived of it. wake has the connection served,
-// although nothing may have arrived.
-func (s *Server) newH2(seat *conn.Conn, input []byte, wake func()) *h2Conn {
-	c := &h2Conn{srv: s, wake: wake, entry: seat.Entry, id: seat.ID, lc: seat.Loop.Conn}
-	c.began, _ = seat.Begun()
-	c.visible = h2Visible{c, seat.NC}
-	if seat.TLS != nil {
-		c.visible = h2VisibleTLS{h2Visible{c, seat.NC}, seat.TLS}
+// newH2 returns the wire of a connection that seat serves. input is what has arrived of it.
+func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
+	c := &h2Conn{srv: s, nc: seat.NC, id: seat.ID, lc: seat.Loop.Conn, seat: seat}
+	began, _ := seat.Begun()
+	c.began = sinceEpoch(began)
+	if c.lc == nil {
+		c.room = sync.NewCond(&c.mu)
 	}
-	c.room.L = &c.mu
 	if c.lc != nil {
 		c.pusher = seat.StartPushing()
 	}
@@ -60,6 +60,7 @@ func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 
 // work judges requests that have arrived, and has their handlers called.
 func (c *h2Conn) work() {
+	var known target.KnownHost // most requests of a client are for one host
 	for {
 		c.mu.Lock()
 		st := c.todo.pop()
@@ -69,7 +70,7 @@ func (c *h2Conn) work() {
 			return
 		case st.gone.Load():
 			st.end()
-		case st.judged || st.judge(c.seat):
+		case st.judged || st.judge(c.seat, &known):
 			c.begin(st)
 		}
 	}
@@ -112,7 +113,7 @@ func (c *h2Conn) look() (busy, full bool, err error) {
 		}
 		return false, false, c.failed
 	}
-	busy = c.held > c.pending.n || c.isUnsent() || c.flushing
+	busy = c.held > c.waiting || c.isUnsent() || c.flushing
 	return busy, c.engine.IsFull(), nil
 }
 
@@ -134,6 +135,22 @@ func (c *h2Conn) awaitRoom() {
 	}
 }
 
+// wake has the connection served, although nothing may have arrived.
+func (c *h2Conn) wake() {
+	if c.lc != nil {
+		c.lc.Kick()
+	} else {
+		c.seat.Wake()
+	}
+}
+
+// changed wakes goroutines that wait for room. c is locked.
+func (c *h2Conn) changed() {
+	if c.room != nil {
+		c.room.Broadcast()
+	}
+}
+
 // settled is called when the last stream has ended. c is locked.
 func (c *h2Conn) settled() {
 	c.times.idle = h2Now()
@@ -148,15 +165,15 @@ func (c *h2Conn) settled() {
 // drop takes the connection of a loop out of the table, if no handler uses it any more. c is locked.
 func (c *h2Conn) drop() {
 	if c.lc != nil && c.over && c.held == 0 {
-		c.srv.conns.Table.Drop(c.entry)
+		c.srv.conns.Table.Drop(&c.lc.Entry)
 	}
-	c.room.Broadcast()
+	c.changed()
 }
 
 // logH2End logs why a connection ended, unless that is routine.
 func (s *Server) logH2End(c *h2Conn, err error) {
 	if err != nil && err != conn.ErrIdle && err != errH2Done && err != io.EOF {
-		s.conns.Log.Connection(c.visible.RemoteAddr(), c.id, err, s.LogAllErrors)
+		s.conns.Log.Connection(c.nc.RemoteAddr(), c.id, err, s.LogAllErrors)
 	}
 }
 
@@ -188,6 +205,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	for _, st := range c.streams {
 		st.lost(errH2Over)
 	}
+	c.waiting = 0
 	for st := c.pending.pop(); st != nil; st = c.pending.pop() {
 		st.close()
 	}
@@ -273,10 +291,7 @@ func (l *h2Conns) shutDown() {
 }
 
 // h2Visible is an HTTP/2 connection as the program sees it.
-type h2Visible struct {
-	c  *h2Conn
-	nc net.Conn
-}
+type h2Visible struct{ c *h2Conn }
 
 // Read implements net.Conn.
 func (v h2Visible) Read([]byte) (int, error) { return 0, errShared }
@@ -288,10 +303,10 @@ func (v h2Visible) Write([]byte) (int, error) { return 0, errShared }
 func (v h2Visible) Close() error { return errShared }
 
 // LocalAddr implements net.Conn.
-func (v h2Visible) LocalAddr() net.Addr { return v.nc.LocalAddr() }
+func (v h2Visible) LocalAddr() net.Addr { return v.c.nc.LocalAddr() }
 
 // RemoteAddr implements net.Conn.
-func (v h2Visible) RemoteAddr() net.Addr { return v.nc.RemoteAddr() }
+func (v h2Visible) RemoteAddr() net.Addr { return v.c.nc.RemoteAddr() }
 
 // SetDeadline implements net.Conn.
 func (v h2Visible) SetDeadline(time.Time) error { return errShared }
@@ -303,7 +318,17 @@ func (v h2Visible) SetReadDeadline(time.Time) error { return errShared }
 func (v h2Visible) SetWriteDeadline(time.Time) error { return errShared }
 
 // h2VisibleTLS is h2Visible with TLS.
-type h2VisibleTLS struct {
-	h2Visible
-	tlsStater
+type h2VisibleTLS struct{ h2Visible }
+
+// ConnectionState returns the state of TLS.
+func (v h2VisibleTLS) ConnectionState() tls.ConnectionState {
+	return v.c.nc.(tlsStater).ConnectionState()
+}
+
+// visible returns the connection as the program sees it.
+func (c *h2Conn) visible() net.Conn {
+	if _, ok := c.nc.(tlsStater); ok {
+		return h2VisibleTLS{h2Visible{c}}
+	}
+	return h2Visible{c}
 }

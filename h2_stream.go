@@ -10,6 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http2"
 	"github.com/gallop-http/gallop/internal/message"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // h2Stream is the HTTP/2 wire of one exchange.
@@ -26,14 +27,14 @@ type h2Stream struct {
 	slot int
 	msg  http2.Message
 
-	excess error      // limit that the head exceeds
-	judged bool       // judge was called
-	reason error      // why the request is refused, see fail
-	what   uint32     // its place, for the predictor
-	seat   *conn.Seat // of the worker that calls the handler on a loop, or nil
-	batch  bool       // the worker flushes after a batch of handlers
-	taken  bool       // the handler has the stream, see AcceptStream
-	shared bool       // a handler that was left behind may still use the stream
+	excess error     // limit that the head exceeds
+	judged bool      // judge was called
+	reason error     // why the request is refused, see fail
+	what   uint32    // its place, for the predictor
+	seat   conn.Seat // of the worker that calls the handler on a loop
+	onLoop bool      // there is one
+	taken  bool      // the handler has the stream, see AcceptStream
+	shared bool      // a handler that was left behind may still use the stream
 
 	gone atomic.Bool // lost was called
 
@@ -69,7 +70,7 @@ func (s *Server) newStream() *h2Stream {
 }
 
 // judge judges a request whose head has arrived. If the handler can be called, or the request is refused, ready is true.
-func (st *h2Stream) judge(seat *conn.Conn) (ready bool) {
+func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool) {
 	x, s := st.x, st.c.srv
 	st.judged = true
 	seat.CountTurn()
@@ -80,20 +81,20 @@ func (st *h2Stream) judge(seat *conn.Conn) (ready bool) {
 	head := &x.ctx.Request.Header.head
 	x.began, x.method = seat.Now, head.MethodID
 	x.maxBody, x.readTimeout, x.writeLimit = s.set.maxBody, s.set.Read, s.set.Write
-	if st.reason = st.check(head); st.reason != nil {
+	if st.reason = st.check(head, known); st.reason != nil {
 		return true
 	}
 	return st.beginBody(head)
 }
 
 // check returns why the request is refused, nil if it is not.
-func (st *h2Stream) check(head *message.Head) error {
+func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	x, s := st.x, st.c.srv
 	x.body.beginFrames(head, st.isBodiless())
 	if st.excess != nil {
 		return errHeadExceeds
 	}
-	if err := x.checkRequest(&st.c.host); err != nil {
+	if err := x.checkRequest(known); err != nil {
 		return err
 	}
 	expects := head.Flags & (message.ExpectContinue | message.ExpectOther)
@@ -121,7 +122,7 @@ var errHeadExceeds = refusing(StatusRequestHeaderFieldsTooLarge, "the header lis
 // callHandler calls the handler, and remembers how long it took.
 func (st *h2Stream) callHandler() {
 	s, x := st.c.srv, st.x
-	if st.seat == nil {
+	if !st.onLoop {
 		s.Handler(&x.ctx)
 		return
 	}
@@ -271,7 +272,7 @@ func (st *h2Stream) end() {
 	if len(st.rest) == 0 {
 		st.close()
 	}
-	if !st.batch {
+	if !st.isBatched() {
 		c.flush()
 	}
 }
@@ -305,8 +306,8 @@ func (st *h2Stream) recycle() {
 		st.msg.Buf = nil
 	}
 	x.awaits100 = false
-	st.c, st.excess, st.reason, st.seat = nil, nil, nil, nil
-	st.judged, st.batch, st.taken = false, false, false
+	st.c, st.excess, st.reason = nil, nil, nil
+	st.judged, st.onLoop, st.taken = false, false, false
 	st.got, st.waited, st.err = 0, 0, nil
 	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
 	st.rest, st.restTail = nil, nil

@@ -16,11 +16,13 @@ const h2Tick = time.Second
 type h2Times struct {
 	idle     int64       // when the last stream ended
 	progress int64       // when the client last accepted output
-	block    int64       // when the unfinished header block was first seen; 0 means that there is none
-	settings int64       // when SETTINGS were first seen to be unacknowledged
-	shutdown int64       // when a shutdown was first seen to be unfinished
-	timer    *time.Timer // nil before it is needed
+	timer    *time.Timer // nil while it is not needed
 	ticks    bool        // the timer runs
+
+	// How many ticks in a row have seen these conditions.
+	block    uint16 // a header block is unfinished
+	settings uint16 // SETTINGS are not acknowledged
+	shutdown uint16 // a shutdown has begun, and the last stream is not announced
 }
 
 // h2Epoch lies before the time at which synctest bubbles start.
@@ -94,7 +96,7 @@ func (c *h2Conn) tick() {
 	if c.watchTime(); !c.times.ticks {
 		c.times.timer = nil
 	}
-	if c.todo.n > 0 || c.failed != nil {
+	if c.todo.first != nil || c.failed != nil {
 		c.wake()
 	}
 }
@@ -104,13 +106,13 @@ func (c *h2Conn) tickConn(now int64, set *settings) {
 	t, e := &c.times, &c.engine
 	first := set.First
 	shutting, last := e.ShuttingDown()
-	if since(&t.shutdown, shutting && !last, now) >= time.Second {
+	if seen(&t.shutdown, shutting && !last) > h2Tick {
 		e.FinishShutdown()
 	}
 	switch {
-	case first > 0 && since(&t.block, e.BlockOpen(), now) >= first:
+	case first > 0 && seen(&t.block, e.BlockOpen()) > first:
 		c.fail(errSlowBlock)
-	case first > 0 && since(&t.settings, e.SettingsUnacked(), now) >= first:
+	case first > 0 && seen(&t.settings, e.SettingsUnacked()) > first:
 		c.fail(http2.ErrSettingsTimeout)
 	case len(e.Out()) > 0 && set.Progress > 0 && now-t.progress >= int64(set.Progress):
 		c.broken = true
@@ -124,17 +126,12 @@ var (
 	errNoProgress = &http2.Error{Code: http2.Cancel, Conn: true, Reason: "the client accepts no output"}
 )
 
-// since returns for how long cond has been true. at is when that was first seen.
-func since(at *int64, cond bool, now int64) time.Duration {
-	switch {
-	case !cond:
-		*at = 0
-	case *at == 0:
-		*at = now
-	default:
-		return time.Duration(now - *at)
+// seen counts a tick that has seen cond, or not. It returns for how long cond has been true.
+func seen(ticks *uint16, cond bool) time.Duration {
+	if *ticks++; !cond {
+		*ticks = 0
 	}
-	return 0
+	return time.Duration(*ticks) * h2Tick
 }
 
 // fail ends the connection because of err. c is locked.
@@ -188,7 +185,7 @@ func (c *h2Conn) idleUntil(now time.Time) time.Time {
 	defer c.unlock()
 	set := &c.srv.set
 	if !c.engine.Started() {
-		return clock.After(c.began, clock.Shorter(set.First, set.Idle))
+		return clock.After(h2Epoch.Add(time.Duration(c.began)), clock.Shorter(set.First, set.Idle))
 	}
 	if c.held > 0 || c.times.idle == 0 {
 		return clock.After(now, set.Idle)

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/http2"
-	"github.com/gallop-http/gallop/internal/target"
 )
 
 // h2Conn is the HTTP/2 wire of a server: a connection with many exchanges. See docs/design/0013-http2-server.md.
@@ -27,21 +25,17 @@ import (
 // A connection of a loop is parked before handlers are called on the loop. So a handler that takes long holds up neither
 // the frames nor the other streams of its connection.
 type h2Conn struct {
-	srv     *Server
-	visible net.Conn // what RequestCtx.Conn returns
-	lc      *conn.LoopConn
-	pusher  conn.Pusher // of a connection of a loop
-	wake    func()      // has the connection served, although nothing may have arrived
-	entry   *conn.Entry
-	id      uint64
-	began   time.Time
+	srv    *Server
+	nc     net.Conn
+	lc     *conn.LoopConn // nil if a goroutine serves the connection
+	pusher conn.Pusher    // of a connection of a loop
+	id     uint64
+	began  int64 // see h2Now
 
 	// These fields belong to the goroutine that serves the connection.
-	host    target.KnownHost
-	spare   *h2Stream // gets the next head, while frames are taken
-	partial []byte    // a frame of which the rest has not arrived
-	seat    *conn.Conn
-	eof     error // why nothing more can be read
+	spare   *h2Stream  // gets the next head, while frames are taken
+	partial []byte     // a frame of which the rest has not arrived
+	seat    *conn.Conn // while it is served
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.
@@ -52,24 +46,22 @@ type h2Conn struct {
 	turns    uint64      // streams so far
 	todo     h2Queue     // streams whose head or body has arrived
 	pending  h2Queue     // streams whose handlers the loop calls as soon as the connection is parked
+	waiting  int         // of them
 	spent    h2Queue     // streams that ended while mu was held; unlock recycles them
 	lent     bool        // the engine has a buffer for its output
 	flushing bool        // a goroutine writes the output
 	failed   error       // why the connection ends
 	broken   bool        // nothing can be sent any more
 	over     bool        // the connection is closed
+	room     *sync.Cond  // some output was sent, or there is no reason to wait for that; nil on a loop
 	start    h2Start
 	times    h2Times
-	room     sync.Cond // some output was sent, or there is no reason to wait for that
 
 	next, prev *h2Conn // all HTTP/2 connections of the server, see h2Conns
 }
 
 // h2Queue is a queue of streams. The zero value is empty.
-type h2Queue struct {
-	first, last *h2Stream
-	n           int
-}
+type h2Queue struct{ first, last *h2Stream }
 
 func (q *h2Queue) push(st *h2Stream) {
 	st.next = nil
@@ -79,7 +71,6 @@ func (q *h2Queue) push(st *h2Stream) {
 		q.last.next = st
 	}
 	q.last = st
-	q.n++
 }
 
 // pop returns the first stream, or nil.
@@ -87,7 +78,6 @@ func (q *h2Queue) pop() *h2Stream {
 	st := q.first
 	if st != nil {
 		q.first, st.next = st.next, nil
-		q.n--
 	}
 	return st
 }

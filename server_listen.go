@@ -212,7 +212,7 @@ func (s *Server) serveConn(nc net.Conn, of *conn.Listener) (id uint64, err error
 	}
 	if h2 {
 		hijacked = true
-		return id, s.newH2(&c.Conn, c.takeInput(), c.Wake).serveOnGoroutine(&c.Conn, c.closeConn)
+		return id, s.newH2(&c.Conn, c.takeInput()).serveOnGoroutine(&c.Conn, c.closeConn)
 	}
 	if next != conn.Taken {
 		ended = true

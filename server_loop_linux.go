@@ -295,7 +295,7 @@ func (c *serverConn) handleOnLoop() {
 // beginH2 makes the connection that c serves one of HTTP/2.
 func (s *Server) beginH2(c *serverConn) *h2Conn {
 	lc := c.Loop.Conn
-	h2 := s.newH2(&c.Conn, c.takeInput(), lc.Kick)
+	h2 := s.newH2(&c.Conn, c.takeInput())
 	lc.Data = h2
 	return h2
 }
@@ -347,6 +347,7 @@ func (c *h2Conn) begin(st *h2Stream) {
 	if inline && (st.x.body.handle == nil || s.Dispatch == DispatchInline) {
 		c.mu.Lock()
 		c.pending.push(st)
+		c.waiting++
 		c.mu.Unlock()
 		return
 	}
@@ -356,30 +357,28 @@ func (c *h2Conn) begin(st *h2Stream) {
 // callPending calls the handlers of fast requests of a connection that is parked. If one of them takes long, another worker
 // serves the connection, and calls those that are left.
 func (c *h2Conn) callPending(w *poll.Worker) {
-	seat := conn.Seat{}
 	for {
 		c.mu.Lock()
 		st := c.pending.pop()
 		if st == nil {
-			if w.Leads() {
-				c.flush()
-			}
+			c.flush()
 			c.unlock()
 			return
 		}
-		more := c.pending.n > 0
+		c.waiting--
 		c.mu.Unlock()
 		if !w.Leads() {
 			st.serveOffLoop()
 			continue
 		}
 		w.ServeIfOvertaken(&c.lc.Conn)
-		seat = c.srv.conns.SeatAt(w, st.what)
-		st.seat, st.batch = &seat, true
+		st.seat, st.onLoop = c.srv.conns.SeatAt(w, st.what), true
 		st.serve()
-		_ = more
 	}
 }
+
+// isBatched reports whether the worker that serves the stream flushes after it has served others.
+func (st *h2Stream) isBatched() bool { return st.onLoop && st.seat.Worker.Leads() }
 
 // serveOffLoop calls the handler off the loop, and remembers how long it took.
 func (st *h2Stream) serveOffLoop() {

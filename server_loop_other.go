@@ -17,3 +17,5 @@ func (c *serverConn) handleOnLoop() { c.srv.Handler(&c.ctx) }
 func (c *serverConn) mayParkLater() bool { return false }
 
 func (c *h2Conn) begin(st *h2Stream) { go st.serve() }
+
+func (st *h2Stream) isBatched() bool { return false }

@@ -14,7 +14,9 @@ type LoopGroup struct{}
 
 type Handler any
 
-type LoopConn struct{}
+type LoopConn struct{ Entry Entry }
+
+func (lc *LoopConn) Kick() {}
 
 type loopParts struct{}
 
