@@ -46,6 +46,11 @@ func withOptions(s *gallop.Server, o Options) gallopServer {
 	if o.Logger != nil {
 		s.Logger = o.Logger
 	}
+	if o.H2C {
+		s.Protocols = new(gallop.Protocols)
+		s.Protocols.SetHTTP1(true)
+		s.Protocols.SetUnencryptedHTTP2(true)
+	}
 	return gallopServer{s}
 }
 

@@ -18,6 +18,11 @@ func newNetHTTP(app App, o Options) Server {
 		s.ReadHeaderTimeout, s.WriteTimeout, s.IdleTimeout = headTimeout, writeTimeout, idleTimeout
 		s.ReadTimeout = headTimeout
 	}
+	if o.H2C {
+		s.Protocols = new(http.Protocols)
+		s.Protocols.SetHTTP1(true)
+		s.Protocols.SetUnencryptedHTTP2(true)
+	}
 	return netHTTPServer{s}
 }
 

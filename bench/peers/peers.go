@@ -27,6 +27,7 @@ type Server interface {
 type Options struct {
 	Logger   Logger // nil: the server's default logger
 	Timeouts bool   // give fasthttp and net/http the timeouts that gallop has by default
+	H2C      bool   // gallop and net/http also serve HTTP/2 without TLS
 }
 
 // Logger receives the messages that servers log.

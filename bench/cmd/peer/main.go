@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -29,6 +30,8 @@ type options struct {
 	redis    string
 	neighbor string
 	prefork  bool
+	h2c      bool
+	tls      string
 	profile  string
 }
 
@@ -40,6 +43,8 @@ func main() {
 	flag.StringVar(&o.redis, "redis", "127.0.0.1:6379", "address of the Redis server for the app redis")
 	flag.StringVar(&o.neighbor, "neighbor", "http://127.0.0.1:8081", "URL that the app caller calls")
 	flag.BoolVar(&o.prefork, "prefork", false, "serve with GOMAXPROCS processes that share the port")
+	flag.BoolVar(&o.h2c, "h2c", false, "let gallop and nethttp also serve HTTP/2 without TLS")
+	flag.StringVar(&o.tls, "tls", "", "serve gallop or nethttp over TLS, with the certificate and the key in this PEM file")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile to this file until SIGTERM")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -53,7 +58,7 @@ func run(o options) error {
 	if newApp == nil {
 		return fmt.Errorf("unknown app %q", o.app)
 	}
-	server, err := peers.New(o.server, newApp(o), peers.Options{})
+	server, err := peers.New(o.server, newApp(o), peers.Options{H2C: o.h2c})
 	if err != nil {
 		return err
 	}
@@ -68,7 +73,21 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
+	if o.tls != "" {
+		return serveTLS(server, l, o.tls)
+	}
 	return server.Serve(l)
+}
+
+// serveTLS serves a listener over TLS. file has the certificate and the key.
+func serveTLS(server peers.Server, l net.Listener, file string) error {
+	s, ok := server.(interface {
+		ServeTLS(l net.Listener, certFile, keyFile string) error
+	})
+	if !ok {
+		return errors.New("this server has no TLS")
+	}
+	return s.ServeTLS(l, file, file)
 }
 
 // silent drops log messages, such as those of prefork about the end of its parent, which is how peer is stopped.

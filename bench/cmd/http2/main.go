@@ -1,0 +1,234 @@
+//go:build linux
+
+// Command http2 puts HTTP/2 servers under the load of h2load, interleaved round by round. It compares gallop with nghttpd, which
+// is written in C, and with net/http.
+//
+//	go run ./cmd/http2                  # all rows
+//	go run ./cmd/http2 -n 3 c32m32 tls  # some of them
+//	go run ./cmd/http2 -save            # also writes results/http2.txt
+//
+// Run it in bench/. It needs Linux, two processors, taskset, h2load and nghttpd. Each server has core 0 with GOMAXPROCS=1, and
+// h2load has core 1. The figures are the server's user and system time per request, and the rate.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gallop-http/gallop/bench/child"
+	"github.com/gallop-http/gallop/bench/measure"
+)
+
+// row is one load. The goals bound gallop's CPU time per request, as a multiple of that of a peer; 0 means no goal.
+type row struct {
+	name           string
+	conns, streams int
+	requests       int
+	tls            bool
+	nghttpd        float64
+	netHTTP        float64
+}
+
+var rows = []row{
+	{"c32m32", 32, 32, 300_000, false, 1.1, 0.1},
+	{"c1m100", 1, 100, 300_000, false, 1.1, 0.1},
+	{"c64m1", 64, 1, 100_000, false, 1.15, 0},
+	{"c1m1", 1, 1, 50_000, false, 0, 0.45},
+	{"c256m100", 256, 100, 500_000, false, 0, 0},
+	{"tls-c32m32", 32, 32, 300_000, true, 0, 0},
+}
+
+var servers = []string{"gallop", "nghttpd", "nethttp"}
+
+type options struct {
+	rounds int
+	save   bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.rounds, "n", 5, "rounds")
+	flag.BoolVar(&o.save, "save", false, "also write results/http2.txt; this takes a clean tree")
+	flag.Parse()
+	met, err := compare(o, flag.Args())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "http2:", err)
+		os.Exit(2)
+	}
+	if !met {
+		os.Exit(1)
+	}
+}
+
+// compare runs the rows whose names contain one of names, or all, and reports whether gallop meets its goals.
+func compare(o options, names []string) (met bool, err error) {
+	commit, err := measure.Commit(o.save)
+	if err != nil {
+		return false, err
+	}
+	var out io.Writer = os.Stdout
+	if o.save {
+		f, err := os.Create(filepath.Join("results", "http2.txt"))
+		if err != nil {
+			return false, err
+		}
+		defer f.Close()
+		out = io.MultiWriter(os.Stdout, f)
+	}
+	h, err := newHall()
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(h.dir)
+	fmt.Fprintf(out, "command: go run ./cmd/http2 -n %d %s\n%s\n", o.rounds, strings.Join(names, " "), measure.About(commit))
+	fmt.Fprintf(out, "\nserver on core 0 with GOMAXPROCS=1, h2load on core 1; medians of %d rounds\n\n", o.rounds)
+	fmt.Fprintf(out, "%-12s %-8s %10s %12s\n", "row", "server", "CPU µs", "requests/s")
+	met = true
+	for _, r := range rows {
+		if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(r.name, name) }) {
+			continue
+		}
+		ok, err := h.compare(out, r, o.rounds)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", r.name, err)
+		}
+		met = met && ok
+	}
+	return met, nil
+}
+
+// compare runs one row.
+func (h *hall) compare(out io.Writer, r row, rounds int) (met bool, err error) {
+	running := map[string]*server{}
+	defer func() {
+		for _, s := range running {
+			child.End(s.cmd)
+		}
+	}()
+	for _, name := range servers {
+		if running[name], err = h.start(name, r.tls); err != nil {
+			return false, err
+		}
+	}
+	cpu, rate := map[string][]float64{}, map[string][]float64{}
+	for range rounds {
+		for _, name := range servers {
+			c, q, err := running[name].load(r)
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", name, err)
+			}
+			cpu[name], rate[name] = append(cpu[name], c), append(rate[name], q)
+		}
+	}
+	for _, name := range servers {
+		fmt.Fprintf(out, "%-12s %-8s %10.2f %12.0f\n", r.name, name, measure.Median(cpu[name]), measure.Median(rate[name]))
+	}
+	met = true
+	for _, goal := range []struct {
+		peer string
+		most float64
+	}{{"nghttpd", r.nghttpd}, {"nethttp", r.netHTTP}} {
+		ratio := measure.Median(cpu["gallop"]) / measure.Median(cpu[goal.peer])
+		verdict := ""
+		if goal.most > 0 {
+			verdict = fmt.Sprintf(", goal at most %.2f: met", goal.most)
+			if ratio > goal.most {
+				verdict, met = fmt.Sprintf(", goal at most %.2f: MISSED", goal.most), false
+			}
+		}
+		fmt.Fprintf(out, "%-12s gallop's CPU time is %.2f of that of %s%s\n", r.name, ratio, goal.peer, verdict)
+	}
+	fmt.Fprintln(out)
+	return met, nil
+}
+
+// hall has what the servers need.
+type hall struct{ dir, peer, pem, root string }
+
+func newHall() (h *hall, err error) {
+	dir, err := os.MkdirTemp("", "http2")
+	if err != nil {
+		return nil, err
+	}
+	h = &hall{dir, filepath.Join(dir, "peer"), filepath.Join(dir, "pair.pem"), filepath.Join(dir, "www")}
+	if err := child.Run("go", "build", "-o", h.peer, "./cmd/peer"); err != nil {
+		return nil, err
+	}
+	if err := writePair(h.pem); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(h.root, 0o700); err != nil {
+		return nil, err
+	}
+	return h, os.WriteFile(filepath.Join(h.root, "index.html"), []byte("Hello, World!"), 0o600)
+}
+
+// server is a server under load.
+type server struct {
+	cmd *exec.Cmd
+	url string
+}
+
+func (h *hall) start(name string, tls bool) (*server, error) {
+	address, err := child.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	host, port, _ := strings.Cut(address, ":")
+	args := []string{h.peer, "-server", name, "-address", address}
+	s := &server{url: "http://" + address + "/"}
+	switch {
+	case name == "nghttpd" && tls:
+		args = []string{"nghttpd", "-a", host, "-d", h.root, port, h.pem, h.pem}
+	case name == "nghttpd":
+		args = []string{"nghttpd", "--no-tls", "-a", host, "-d", h.root, port}
+	case tls:
+		args = append(args, "-tls", h.pem)
+	default:
+		args = append(args, "-h2c")
+	}
+	if tls {
+		s.url = "https://" + address + "/"
+	}
+	s.cmd = exec.Command("taskset", append([]string{"-c", "0"}, args...)...)
+	s.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	child.DieWithParent(s.cmd)
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	return s, child.AwaitListener(address)
+}
+
+var (
+	ratePattern = regexp.MustCompile(`([0-9.]+) req/s`)
+	donePattern = regexp.MustCompile(`(\d+) 2xx`)
+)
+
+// load runs h2load once. It returns the server's CPU time per request in microseconds, and the rate.
+func (s *server) load(r row) (cpu, rate float64, err error) {
+	p := measure.Process(s.cmd.Process.Pid)
+	user, system := p.CPU()
+	before := user + system
+	out, err := exec.Command("taskset", "-c", "1", "h2load", "-t1", "-c", strconv.Itoa(r.conns), "-m", strconv.Itoa(r.streams),
+		"-n", strconv.Itoa(r.requests), s.url).CombinedOutput()
+	if err != nil {
+		return 0, 0, fmt.Errorf("%w: %s", err, out)
+	}
+	user, system = p.CPU()
+	took := user + system - before
+	if m := donePattern.FindSubmatch(out); m == nil || string(m[1]) != strconv.Itoa(r.requests) {
+		return 0, 0, fmt.Errorf("not all requests were served: %s", out)
+	}
+	if m := ratePattern.FindSubmatch(out); m != nil {
+		rate, _ = strconv.ParseFloat(string(m[1]), 64)
+	}
+	return float64(took.Nanoseconds()) / 1000 / float64(r.requests), rate, nil
+}
