@@ -82,6 +82,7 @@ func (st *h2Stream) collected() bool {
 		return false
 	}
 	st.collects = false
+	st.showTrailers()
 	req := &x.ctx.Request
 	bufpool.Put(req.body.buf)
 	req.body.buf, st.body = st.body, nil
@@ -124,12 +125,20 @@ func (st *h2Stream) trailers(m *http2.Message) {
 	if st == nil {
 		return
 	}
-	from, to := &m.Head.Fields, &st.x.ctx.Request.Header.trailers
+	from, to := &m.Head.Fields, &st.tail
 	for i := range from.Len() {
 		name, value := from.At(i)
 		field.Add(to, from.ID(i), name, value)
 	}
 	st.data(nil, true)
+}
+
+// showTrailers shows the trailers to the handler, whose goroutine has read the body. The lock of c is held.
+func (st *h2Stream) showTrailers() {
+	if st.tail.Len() > 0 {
+		st.tail.CopyTo(&st.x.ctx.Request.Header.trailers)
+		st.tail.Reset()
+	}
 }
 
 // bodyEnded reports whether the body was read to its end.
@@ -225,6 +234,7 @@ func (st *h2Stream) awaitBody() error {
 	case len(st.body) > 0:
 		return nil
 	}
+	st.showTrailers()
 	return io.EOF
 }
 

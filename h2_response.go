@@ -75,7 +75,7 @@ func (st *h2Stream) respondBytes() {
 	if resp.mayHaveBody() {
 		body = resp.body.bytes()
 	}
-	tail := st.tail(resp)
+	tail := trailersOf(resp)
 	c.mu.Lock()
 	defer c.unlock()
 	c.borrow()
@@ -87,8 +87,8 @@ func (st *h2Stream) respondBytes() {
 	}
 }
 
-// tail returns the trailers of the response, nil if there are none.
-func (st *h2Stream) tail(resp *Response) *field.List {
+// trailersOf returns the trailers of the response, nil if there are none.
+func trailersOf(resp *Response) *field.List {
 	if l := &resp.Header.trailers; l.Len() > 0 && resp.mayHaveBody() {
 		return l
 	}

@@ -42,16 +42,12 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 // serve serves the connection until it has to be parked or ended.
 func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 	c.seat = seat
-	if len(c.partial) > 0 {
-		c.feed(&seat.Input, sinceEpoch(seat.Now))
-		c.work()
-	}
-	for {
-		if len(seat.Input.Unread()) > 0 {
+	for first := true; ; first = false {
+		if len(seat.Input.Unread()) > 0 || first && len(c.partial) > 0 { // the output may have been full before
 			c.feed(&seat.Input, sinceEpoch(seat.Now))
 			seat.Input.ReleaseHead(seat.Set.Poison)
-			c.work()
 		}
+		c.work()
 		if n := c.wait(seat); n != conn.Step {
 			return n
 		}

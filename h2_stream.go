@@ -54,7 +54,8 @@ type h2Stream struct {
 	rest     []byte
 	restEnds bool // the stream ends with rest
 	restTail *field.List
-	handled  bool // the handler has returned, and its response is complete but for rest
+	tail     field.List // trailers of the request, which the handler does not see yet
+	handled  bool       // the handler has returned, and its response is complete but for rest
 }
 
 // newStream returns a stream for the next request on a connection.
@@ -211,6 +212,8 @@ func (st *h2Stream) fail(err error) {
 func (st *h2Stream) another() *exchange {
 	n := &exchange{server: st.c.srv, h2: st}
 	n.ctx.ex = n
+	st.c.mu.Lock()
+	defer st.c.mu.Unlock()
 	n.ctx.connID, n.ctx.requestNum, n.ctx.time = st.x.ctx.connID, st.x.ctx.requestNum, st.x.ctx.time
 	st.x = n
 	return n
@@ -311,6 +314,9 @@ func (st *h2Stream) recycle() {
 	st.got, st.waited, st.err = 0, 0, nil
 	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
 	st.rest, st.restTail = nil, nil
+	if st.tail.Len() > 0 {
+		st.tail.Reset()
+	}
 	if st.gone.Load() {
 		st.gone.Store(false)
 	}
