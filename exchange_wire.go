@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What an exchange needs of its wire, and what the HTTP/1 and the HTTP/2 wire do differently.
+// This file has what an exchange needs of its wire, and what differs between the HTTP/1 wire and the HTTP/2 wire.
 
 // netConn returns the connection as the program sees it.
 func (x *exchange) netConn() net.Conn {

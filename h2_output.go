@@ -10,8 +10,8 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Responses gather in the engine's output. On a loop, whoever has appended to it pushes what the socket accepts, and the loop
-// has the connection served when there is room for more. On goroutines, another goroutine writes.
+// Responses gather in the engine's output. On a loop, the goroutine that has appended a response pushes what the socket
+// accepts. The loop has the connection served when there is room for more. On goroutines, another goroutine writes.
 
 // borrow sees to it that the engine has a buffer for its output. c is locked.
 func (c *h2Conn) borrow() {

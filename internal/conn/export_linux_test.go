@@ -10,7 +10,7 @@ func (p Pusher) HoldsBuffer() bool {
 	return p.tls.unsent != nil
 }
 
-// What a Pusher may hold.
+// The most bytes that a Pusher holds.
 const (
 	MostPushed  = 64 << 10
 	MostRecords = mostRecords
