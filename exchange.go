@@ -118,7 +118,14 @@ func (x *exchange) runHandler() (panicked, aborted bool) {
 			x.panicked("panic in the handler", v)
 		}
 	}()
-	x.callHandler()
+	switch c := x.wire; {
+	case c == nil:
+		x.h2.callHandler()
+	case c.Loop.Conn != nil:
+		c.handleOnLoop()
+	default:
+		x.server.Handler(&x.ctx)
+	}
 	return false, false
 }
 

@@ -43,18 +43,6 @@ func (x *exchange) isTaken() bool {
 	return x.wire.hijacked
 }
 
-// callHandler calls the handler, and remembers how long it took if it runs on a loop.
-func (x *exchange) callHandler() {
-	switch {
-	case x.h2 != nil:
-		x.h2.callHandler()
-	case x.wire.Loop.Conn != nil:
-		x.wire.handleOnLoop()
-	default:
-		x.server.Handler(&x.ctx)
-	}
-}
-
 // panicked logs a panic with v.
 func (x *exchange) panicked(text string, v any) {
 	x.server.conns.Log.Panicked(x.netConn().RemoteAddr(), x.connNumber(), text, v)

@@ -44,15 +44,18 @@ func (b *requestBody) begin(head *message.Head) {
 
 // ended reports whether the body was read to its end.
 func (b *requestBody) ended() bool {
-	switch b.kind {
-	case message.Fixed:
+	return b.kind == message.NoBody || b.endedAtLength()
+}
+
+// endedAtLength is ended for a request with a body.
+func (b *requestBody) endedAtLength() bool {
+	switch {
+	case b.kind == message.Fixed:
 		return b.left == 0
-	case message.Chunked:
-		return b.chunks.Done()
-	case message.UntilClose: // of an HTTP/2 stream
+	case b.x.h2 != nil:
 		return b.x.h2.bodyEnded()
 	}
-	return true
+	return b.chunks.Done()
 }
 
 // failure returns why the body could not be read, if it was tried.
