@@ -272,12 +272,27 @@ func (st *h2Stream) end() {
 	c.mu.Lock()
 	defer c.unlock()
 	st.handled = true
-	if len(st.rest) == 0 {
+	switch {
+	case len(st.rest) == 0:
 		st.close()
+	case st.restTail == nil && st.x.ctx.Response.view == nil && !st.shared:
+		st.leaveRest()
 	}
 	if !st.isBatched() {
 		c.flush()
 	}
+}
+
+// leaveRest leaves the rest of the response to a stream without an exchange, which takes less memory while it waits for its
+// client. The lock of c is held.
+func (st *h2Stream) leaveRest() {
+	body := &st.x.ctx.Response.body
+	rest := &h2Stream{c: st.c, id: st.id, slot: st.slot, judged: true, ended: true, handled: true}
+	rest.rest, rest.restEnds, rest.body = st.rest, st.restEnds, body.buf
+	rest.writeBy.Store(st.writeBy.Load())
+	body.buf, st.rest = nil, nil
+	st.c.streams[st.slot] = rest
+	st.c.spent.push(st)
 }
 
 // close gives the stream back. The lock of c is held.
@@ -296,8 +311,10 @@ func (st *h2Stream) close() {
 // recycle makes the stream ready for another request.
 func (st *h2Stream) recycle() {
 	x, set := st.x, &st.c.srv.set
+	if bufpool.Release(&st.body); x == nil { // see leaveRest
+		return
+	}
 	x.body.close()
-	bufpool.Release(&st.body)
 	if !x.recycleCtx(set.Poison) || x.shared || st.shared {
 		x.ctx.ex = nil
 		return
