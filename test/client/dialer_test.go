@@ -132,12 +132,14 @@ func TestDialNotBegun(t *testing.T) {
 	}
 }
 
-// takeTurn starts a dial that does not end, and lets no other dial connect. The returned function ends the dial.
+// takeTurn starts a dial without a time limit, which does not end and lets no other dial connect. The returned function
+// ends the dial.
 func takeTurn(ctx context.Context, d *gallop.TCPDialer) (leave func()) {
-	d.Concurrency = 1
+	d.Concurrency, d.Timeout = 1, -1
 	ctx, cancel := context.WithCancel(ctx)
 	go func() { _, _ = d.DialContext(ctx, "tcp", "192.0.2.1:80") }()
 	synctest.Wait()
+	d.Timeout = 0
 	return cancel
 }
 
