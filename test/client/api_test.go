@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,6 +190,51 @@ func TestConfigureClientSetsProtocols(t *testing.T) {
 	}}
 	if err := c.Do(getRequest("/"), nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Error(err)
+	}
+}
+
+// The first calls to a host share a HostClient, even if they begin at the same time. If ConfigureClient fails, the call
+// returns the error, and the client makes no HostClient.
+func TestFirstCallsToAHostShareAHostClient(t *testing.T) {
+	ln := memnet.NewListener()
+	defer ln.Close()
+	go gallop.Serve(ln, func(ctx *gallop.RequestCtx) {})
+	refused := errors.New("refused")
+	inside, leave := make(chan struct{}), make(chan struct{})
+	var made atomic.Int64
+	c := &gallop.Client{
+		Dial: func(string) (net.Conn, error) { return ln.Dial() },
+		ConfigureClient: func(hc *gallop.HostClient) error {
+			if hc.Addr == "refused.test:80" {
+				close(inside)
+				<-leave
+				return refused
+			}
+			made.Add(1)
+			return nil
+		},
+	}
+	defer c.CloseIdleConnections()
+	var calls sync.WaitGroup
+	call := func(host string, want error) {
+		calls.Go(func() {
+			req := new(gallop.Request)
+			req.SetRequestURI("http://" + host + "/")
+			if err := c.Do(req, nil); !errors.Is(err, want) {
+				t.Errorf("%s: error %v, want %v", host, err, want)
+			}
+		})
+	}
+	call("refused.test", refused)
+	<-inside
+	for range 8 {
+		call("host.test", nil)
+	}
+	time.Sleep(20 * time.Millisecond) // until the calls wait for ConfigureClient to return
+	close(leave)
+	calls.Wait()
+	if n := made.Load(); n != 1 {
+		t.Errorf("%d HostClients", n)
 	}
 }
 

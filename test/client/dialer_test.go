@@ -132,12 +132,35 @@ func TestDialNotBegun(t *testing.T) {
 	}
 }
 
-// takeTurn starts a dial that does not end, and lets no other dial connect. The returned function ends the dial.
+// FlushDNSCache makes a dialer look up a name again. Without FlushDNSCache, the dialer remembers the addresses.
+func TestFlushDNSCache(t *testing.T) {
+	n := &wiretest.Net{Names: map[string]string{"host.test": "192.0.2.1"}, Hosts: map[string]wiretest.Host{"192.0.2.1": {}, "192.0.2.2": {}}}
+	d := dialerOn(n)
+	dial := func(want string) {
+		t.Helper()
+		nc, err := d.Dial("host.test:80")
+		if err != nil || nc.RemoteAddr().String() != want {
+			t.Errorf("dialed %v, error %v; want %s", n.Dialed, err, want)
+		}
+	}
+	dial("192.0.2.1:80")
+	n.Names["host.test"] = "192.0.2.2"
+	dial("192.0.2.1:80")
+	d.FlushDNSCache()
+	dial("192.0.2.2:80")
+	if len(n.Lookups) != 2 {
+		t.Errorf("lookups %v, want two", n.Lookups)
+	}
+}
+
+// takeTurn starts a dial without a time limit, which does not end and lets no other dial connect. The returned function
+// ends the dial.
 func takeTurn(ctx context.Context, d *gallop.TCPDialer) (leave func()) {
-	d.Concurrency = 1
+	d.Concurrency, d.Timeout = 1, -1
 	ctx, cancel := context.WithCancel(ctx)
 	go func() { _, _ = d.DialContext(ctx, "tcp", "192.0.2.1:80") }()
 	synctest.Wait()
+	d.Timeout = 0
 	return cancel
 }
 

@@ -193,6 +193,38 @@ func TestPipelineServesOnOpenConnections(t *testing.T) {
 	})
 }
 
+// If a connection cannot be made, its calls move to an open connection, and not to one that is still being dialed.
+func TestPipelineMovesCallsToOpenConnections(t *testing.T) {
+	s := &pipelineServer{answer: func(_, _ int, req *gallop.Request) (string, bool) {
+		time.Sleep(10 * time.Second)
+		return named(req), true
+	}}
+	c := &gallop.PipelineClient{MaxConns: 3}
+	testPipeline(t, s, c, func(t *testing.T) {
+		var dials atomic.Int64
+		c.Dial = func(addr string) (net.Conn, error) {
+			switch dials.Add(1) {
+			case 2:
+				time.Sleep(time.Hour)
+			case 3:
+				time.Sleep(time.Second)
+				return nil, errGateClosed
+			}
+			return s.dial(addr)
+		}
+		open := callPipeline(c, "GET", "/open", 0)
+		dialing := callPipeline(c, "GET", "/dialing", 0)
+		moved := callPipeline(c, "GET", "/moved", 0)
+		callPipeline(c, "GET", "/behind", 0).want(t, "GET/behind", nil) // so that the open connection has the most calls
+		open.want(t, "GET/open", nil)
+		moved.want(t, "GET/moved", nil)
+		if moved.took != 30*time.Second {
+			t.Errorf("took %v, want the third turn on the open connection", moved.took)
+		}
+		dialing.want(t, "GET/dialing", nil)
+	})
+}
+
 // Over TCP, with TLS or without, the error is the one that the dial returned.
 func TestPipelineClosedSocket(t *testing.T) {
 	ln := listenTCP(t)
