@@ -1,0 +1,14 @@
+module github.com/gallop-http/gallop/compat/h2spec
+
+go 1.25.0
+
+replace github.com/gallop-http/gallop => ../..
+
+require github.com/gallop-http/gallop v0.0.0
+
+require (
+	github.com/andybalholm/brotli v1.2.7 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+	golang.org/x/net v0.58.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
+)
