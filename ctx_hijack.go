@@ -11,9 +11,9 @@ import (
 // Upgrade returns the protocol that the client wants to switch to, in lower case, such as "websocket". If the client
 // does not ask for an upgrade, ok is false.
 //
-// Over HTTP/1.1, the client asks for an upgrade with the headers Upgrade and Connection: upgrade (RFC 9110 §7.8).
-// Upgrade returns the first protocol in the Upgrade header. Once this module supports HTTP/2, Upgrade will also return
-// the protocol of an extended CONNECT (RFC 8441). Call AcceptStream to accept the upgrade.
+// The client asks for an upgrade with the headers Upgrade and Connection: upgrade (RFC 9110 §7.8). Upgrade returns the first
+// protocol in the Upgrade header. Call AcceptStream to accept the upgrade. HTTP/2 has no upgrades, so ok is false for a
+// request that arrived over HTTP/2. This version does not support extended CONNECT (RFC 8441).
 func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	h := &ctx.Request.Header
 	if h.IsConnect() || h.minor() == 0 || !h.ConnectionUpgrade() {
@@ -38,9 +38,9 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 // connection switches to the protocol that the method Upgrade returns. To switch to a different protocol, set the
 // Upgrade header in ctx.Response.
 //
-// AcceptStream needs a connection that HijackConn can take over. Once this module supports HTTP/2, AcceptStream will
-// also work over HTTP/2. Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The
-// server does not close the returned connection when the handler returns, so the program must close the connection.
+// AcceptStream needs a connection that HijackConn can take over. In this version, AcceptStream does not work over HTTP/2: the
+// error wraps errors.ErrUnsupported. The status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The server
+// does not close the returned connection when the handler returns, so the program must close the connection.
 //
 // AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
 // HijackConn cannot take over the connection. After an error, ctx.Response is unchanged, unless the connection caused
@@ -51,7 +51,7 @@ func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 		return nil, errNoUpgrade
 	}
 	ctx.stream.mu.Lock()
-	_, err := ctx.owned()
+	_, err := ctx.ownedConn()
 	if err == nil && ctx.stream.ex != nil {
 		err = errStreamOther
 	}
@@ -77,8 +77,8 @@ func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 // already sent more bytes after the request, handler reads these bytes first.
 //
 // Hijack returns no error. If the connection cannot be handed over, as with HTTP/2, the server sends 501 (Not
-// Implemented) instead of the handler's response. To check in advance, call HijackErr. Unlike Hijack, AcceptStream will
-// also work over HTTP/2 once this module supports HTTP/2.
+// Implemented) instead of the handler's response. To check in advance, call HijackErr. If your program needs Hijack, turn
+// HTTP/2 off with Server.Protocols.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handler }
 
 // HijackSetNoResponse sets whether Hijack and HijackConn omit the response. By default, the server writes the response
@@ -105,7 +105,7 @@ func (ctx *RequestCtx) HijackErr() error {
 	}
 	ctx.stream.mu.Lock()
 	defer ctx.stream.mu.Unlock()
-	_, err := ctx.owned()
+	_, err := ctx.ownedConn()
 	return err
 }
 

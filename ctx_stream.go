@@ -98,6 +98,15 @@ func (ctx *RequestCtx) owned() (*exchange, error) {
 	return ctx.ex, nil
 }
 
+// ownedConn returns the exchange, if the handler may take its connection. ctx.stream is locked.
+func (ctx *RequestCtx) ownedConn() (*exchange, error) {
+	x, err := ctx.owned()
+	if err == nil && x.h2 != nil {
+		return nil, errShared
+	}
+	return x, err
+}
+
 // ResponseStream is a response body that the server sends while the handler is still writing the body. See
 // [RequestCtx.StreamResponse]. Do not use a ResponseStream after the handler has returned. Only one goroutine at a time
 // may call the methods of a ResponseStream.

@@ -73,8 +73,7 @@ func (c *serverConn) startHijack(h *hijack) {
 // HijackConn, ctx is still valid only until the handler returns.
 //
 // HijackConn fails if the request has timed out, or if the handler has already hijacked the connection. If the request
-// arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported. For
-// HTTP/2, use AcceptStream.
+// arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	if ctx.ex == nil {
 		return nil, errNotServed
@@ -82,7 +81,7 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x, err := ctx.owned()
+	x, err := ctx.ownedConn()
 	if err != nil {
 		return nil, err
 	}

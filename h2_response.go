@@ -43,8 +43,8 @@ func (st *h2Stream) respond() {
 func (st *h2Stream) refuseHijack() {
 	s := st.c.srv
 	if s.h2.hijacked.CompareAndSwap(false, true) {
-		s.conns.Log.Write(&conn.Event{Level: slog.LevelError, Text: "a handler called Hijack over HTTP/2: use AcceptStream, or turn HTTP/2 off with Server.Protocols",
-			Remote: st.c.nc.RemoteAddr(), Conn: st.c.id, Status: StatusNotImplemented}, "a handler called Hijack over HTTP/2: use AcceptStream, or turn HTTP/2 off with Server.Protocols")
+		s.conns.Log.Write(&conn.Event{Level: slog.LevelError, Text: "a handler called Hijack over HTTP/2; to allow that, turn HTTP/2 off with Server.Protocols",
+			Remote: st.c.nc.RemoteAddr(), Conn: st.c.id, Status: StatusNotImplemented}, "a handler called Hijack over HTTP/2; to allow that, turn HTTP/2 off with Server.Protocols")
 	}
 	ctx := &st.x.ctx
 	ctx.hijackHandler = nil

@@ -9,14 +9,13 @@ import (
 // Protocols is a set of HTTP protocols. Protocols has the same methods as net/http.Protocols. The zero value is the
 // empty set. You may compare Protocols values with ==.
 //
-// In the fields Server.Protocols, Client.Protocols and HostClient.Protocols, nil means the protocols that this version
-// of the module recommends. At present, the recommended set contains only HTTP/1, which includes HTTP/1.1 and HTTP/1.0.
-// A later version that supports HTTP/2 over TLS will also recommend HTTP/2. If your program must never use HTTP/2, use
-// a set that contains only HTTP/1.
+// In the field Server.Protocols, nil means HTTP/1, and HTTP/2 over TLS. HTTP/1 includes HTTP/1.1 and HTTP/1.0. With
+// UnencryptedHTTP2, the server also accepts HTTP/2 without TLS on the same port. The server recognizes HTTP/2 by the first
+// bytes of a connection (RFC 9113 §3.3). The server ignores the header Upgrade: h2c. A server whose set lacks HTTP/1 closes
+// the connections of HTTP/1 clients.
 //
-// This version supports HTTP/1 only. If Server.Protocols contains another protocol or lacks HTTP/1, the Serve and
-// Listen methods return an error that wraps ErrProtocols. Client calls check Client.Protocols and HostClient.Protocols
-// in the same way.
+// The clients of this version speak only HTTP/1. In the fields Client.Protocols and HostClient.Protocols, nil means HTTP/1. If
+// the set contains another protocol or lacks HTTP/1, calls return an error that wraps ErrProtocols.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -67,7 +66,7 @@ func (p Protocols) String() string {
 	return "{" + strings.Join(names, ",") + "}"
 }
 
-// check returns an error that wraps ErrProtocols unless this version supports exactly the protocols in p, or p is nil.
+// check returns an error that wraps ErrProtocols unless the clients of this version support exactly the protocols in p, or p is nil.
 func (p *Protocols) check() error {
 	if p == nil || p.bits == protoHTTP1 {
 		return nil
@@ -87,12 +86,12 @@ func (p *Protocols) checkServer() error {
 // net/http.HTTP2Config. In each field, zero means the default. If a field applies only to clients or only to servers,
 // the comment on the field says so.
 //
-// This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. Do not change an HTTP2Config
-// that a Server or client already uses.
+// In this version, only servers use an HTTP2Config. The fields StrictMaxConcurrentRequests, SendPingTimeout, PingTimeout,
+// WriteByteTimeout and CountError have no effect yet. Do not change an HTTP2Config that a Server or client already uses.
 type HTTP2Config struct {
-	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a Server.
-	// When this module supports HTTP/2, the default will be 100 or more. Server.Concurrency limits connections, but not
-	// streams.
+	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a Server. The
+	// server refuses additional streams with the error code REFUSED_STREAM. Clients can safely repeat refused requests. The
+	// default is 100. Server.Concurrency limits connections, but not streams.
 	MaxConcurrentStreams int
 
 	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit on streams.
@@ -100,23 +99,23 @@ type HTTP2Config struct {
 	StrictMaxConcurrentRequests bool
 
 	// MaxDecoderHeaderTableSize limits the size of the table for decompressing received headers, in bytes (RFC 7541 §4.2).
-	// Values of 4 MiB or more mean the default.
+	// The default is 4 KiB. Values of 4 MiB or more mean the default.
 	MaxDecoderHeaderTableSize int
 
 	// MaxEncoderHeaderTableSize limits the size of the table for compressing sent headers, in bytes (RFC 7541 §4.2).
-	// Values of 4 MiB or more mean the default.
+	// The default is 512 bytes. Values of 4 MiB or more mean the default.
 	MaxEncoderHeaderTableSize int
 
-	// MaxReadFrameSize limits the size of received frames, in bytes. Values below 16 KiB or above 16 MiB mean the
-	// default.
+	// MaxReadFrameSize limits the size of received frames, in bytes. The default is 16 KiB. Values below 16 KiB or above
+	// 16 MiB mean the default.
 	MaxReadFrameSize int
 
 	// MaxReceiveBufferPerConnection is the size of a connection's flow-control window for received data, in bytes.
-	// Values below 64 KiB and values of 4 MiB or more mean the default.
+	// The default is 1 MiB. Values below 64 KiB and values of 4 MiB or more mean the default.
 	MaxReceiveBufferPerConnection int
 
-	// MaxReceiveBufferPerStream is the size of a stream's flow-control window for received data, in bytes. Values of 4
-	// MiB or more mean the default.
+	// MaxReceiveBufferPerStream is the size of a stream's flow-control window for received data, in bytes. The default
+	// is 64 KiB. Values of 4 MiB or more mean the default.
 	MaxReceiveBufferPerStream int
 
 	// SendPingTimeout is how long a connection waits for data from the peer before it sends a PING frame. The PING frame

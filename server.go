@@ -117,19 +117,19 @@ type Server struct {
 	// in the listener's queue. OnListen must not wait for Shutdown or Close.
 	OnListen func(ln net.Listener)
 
-	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the module
-	// recommends. At present, the recommended set contains only HTTP/1 (see [Protocols]). If the set contains an
-	// unsupported protocol or lacks HTTP/1, Serve and the Listen methods return an error that wraps ErrProtocols.
+	// Protocols is the set of protocols that the server offers. Nil means HTTP/1, and HTTP/2 over TLS. To turn HTTP/2 off, use
+	// a set that contains only HTTP/1. If the set is empty, Serve and the Listen methods return an error that wraps
+	// ErrProtocols.
 	Protocols *Protocols
 
 	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig and
-	// always offers HTTP/1.1. To offer HTTP/2, register a handler for "h2" with Server.NextProto. Listing "h2" in
-	// TLSConfig.NextProtos is not enough to enable HTTP/2. If GetConfigForClient returns a configuration, the server
-	// offers the protocols in the NextProtos of that configuration. The protocol "h2" is offered only if a handler for
-	// "h2" is registered.
+	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig. In TLS
+	// handshakes, the server offers the protocols in TLSConfig.NextProtos, and those of Server.Protocols that are missing
+	// there. If GetConfigForClient returns a configuration, the server offers the protocols in the NextProtos of that
+	// configuration. The protocol "h2" is offered only if Server.Protocols contains HTTP/2, or if a handler for "h2" was
+	// registered with Server.NextProto.
 	TLSConfig *tls.Config
 
 	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the search order that [RequestCtx.FormValue]

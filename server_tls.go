@@ -14,8 +14,8 @@ import (
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
 // NextProto registers a handler for a protocol. The argument key is the protocol's ALPN name (RFC 7301). The server calls the handler for
-// each TLS connection for which ALPN selects this protocol. Call NextProto before the server starts. If a later version of this module
-// supports HTTP/2, a handler for "h2" will replace the built-in support.
+// each TLS connection for which ALPN selects this protocol. Call NextProto before the server starts. A handler for "h2" replaces the
+// built-in HTTP/2 server.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}

@@ -24,8 +24,11 @@ func (x *exchange) read(ctx *gallop.RequestCtx, server *http.Server) error {
 	r.Method = methodName(ctx.Method())
 	r.RequestURI = text.add(ctx.RequestURI())
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
-	if !h.IsHTTP11() {
+	switch string(h.Protocol()) {
+	case "HTTP/1.0":
 		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
+	case "HTTP/2.0":
+		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
 	}
 	r.Header = http.Header{}
 	x.readFields(h, &text)

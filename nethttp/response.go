@@ -365,6 +365,9 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	case w.hijacked:
 		return nil, nil, http.ErrHijacked
 	}
+	if err := w.ctx.HijackErr(); err != nil {
+		return nil, nil, orNotSupported(err)
+	}
 	if w.status == 0 {
 		w.ctx.HijackSetNoResponse(true)
 	}
