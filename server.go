@@ -402,8 +402,8 @@ func (s *Server) prepareToServe() error {
 // it returns. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned
 // io.EOF.
 //
-// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2", but no handler for "h2" is registered,
-// the server uses a copy that omits "h2". The server also uses a copy if the TLS configuration of ln sets
+// ln may be a listener of crypto/tls. The server serves HTTP/2 on ln only if the TLS configuration of ln lists "h2". If the
+// server does not serve HTTP/2, the server uses a copy of the configuration that omits "h2". The server also uses a copy if the TLS configuration of ln sets
 // GetConfigForClient. Calls of SetSessionTicketKeys on the original configuration do not change the copy.
 //
 // If this version does not support the protocols in s.Protocols, Serve serves no connection and returns an error that

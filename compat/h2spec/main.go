@@ -33,7 +33,7 @@ func main() {
 			}
 		}
 	}
-	io.Copy(io.Discard, os.Stdin) // until whoever has started this program closes its input
+	io.Copy(io.Discard, os.Stdin) // until the script closes it
 }
 
 func serve(engine gallop.EngineType, secure bool, pair tls.Certificate) error {

@@ -118,6 +118,21 @@ func (s *server) copyFields() {
 		g.TLSConfig = std.TLSConfig
 	}
 	g.ConnState = s.connState
+	g.Protocols = protocolsOf(std)
+}
+
+// protocolsOf returns the protocols of a server, which may not have HTTP/2, or nil.
+func protocolsOf(s *http.Server) *gallop.Protocols {
+	var p gallop.Protocols
+	switch {
+	case s.Protocols != nil:
+		p.SetHTTP1(s.Protocols.HTTP1())
+	case s.TLSNextProto != nil:
+		p.SetHTTP1(true)
+	default:
+		return nil
+	}
+	return &p
 }
 
 func (s *server) connState(c net.Conn, state gallop.ConnState) {
