@@ -211,6 +211,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 		st.close()
 	}
 	c.unlock()
+	seat.StopWaiting()
 	close()
 	bufpool.Release(&c.partial)
 	c.mu.Lock()
