@@ -211,7 +211,6 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 		st.close()
 	}
 	c.unlock()
-	seat.StopWaiting()
 	close()
 	bufpool.Release(&c.partial)
 	c.mu.Lock()

@@ -135,9 +135,6 @@ func (c *Conn) CountTurn() {
 	c.counted++
 }
 
-// StopWaiting says that the wire ends the connection, which may be waiting for the first bytes of a turn.
-func (c *Conn) StopWaiting() { c.Entry.giveUp() }
-
 // BeginClosing is called before the connection is closed. Table.CloseAll leaves it alone from then on.
 func (c *Conn) BeginClosing() { c.Entry.become(phaseClosing) }
 
