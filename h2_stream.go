@@ -44,7 +44,6 @@ type h2Stream struct {
 	change   sync.Cond
 	body     []byte // bytes of the request body that are not read yet
 	got      int64  // bytes of the request body that have arrived
-	asked    time.Time
 	waited   time.Duration
 	collects bool  // the body is collected before the handler is called
 	ended    bool  // the request is complete
