@@ -195,8 +195,11 @@ func (st *h2Stream) write(p []byte) error {
 	if st.append(p, false, nil); len(st.rest) > 0 || len(c.engine.Out()) >= gatheredOutput {
 		c.flush()
 	}
-	for len(st.rest) > 0 {
-		by := st.writeDeadline()
+	for left, since := len(st.rest), time.Now(); len(st.rest) > 0; {
+		if len(st.rest) < left {
+			left, since = len(st.rest), time.Now()
+		}
+		by := st.writeDeadline(since)
 		if !by.IsZero() && !time.Now().Before(by) {
 			st.err = os.ErrDeadlineExceeded
 		}
@@ -265,10 +268,10 @@ func (st *h2Stream) limitWriting() {
 	}
 }
 
-// writeDeadline returns until when a write waits for the client.
-func (st *h2Stream) writeDeadline() time.Time {
+// writeDeadline returns until when a write waits for the client, which has made no progress since a time.
+func (st *h2Stream) writeDeadline(since time.Time) time.Time {
 	if by := st.writeBy.Load(); by != nil {
 		return *by
 	}
-	return clock.After(time.Now(), st.x.server.set.Progress)
+	return clock.After(since, st.x.server.set.Progress)
 }

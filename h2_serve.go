@@ -88,6 +88,7 @@ func (c *h2Conn) wait(seat *conn.Conn) conn.Next {
 	if busy {
 		n = seat.WaitMore()
 	} else {
+		seat.IdleBy, seat.Wakeable = c.idleUntil(seat.Now), true
 		n = seat.WaitIdle()
 	}
 	if n == conn.Ended && seat.Err == conn.ErrIdle && c.mayGoOn() {
@@ -109,7 +110,7 @@ func (c *h2Conn) look() (busy, full bool, err error) {
 		}
 		return false, false, c.failed
 	}
-	busy = c.held > c.waiting || c.isUnsent() || c.flushing
+	busy = c.held > c.waiting || c.isUnsent() || c.flushing || c.engine.BlockOpen()
 	return busy, c.engine.IsFull(), nil
 }
 
@@ -195,6 +196,7 @@ func (c *h2Conn) farewell(seat *conn.Conn) {
 // finish ends the connection. close closes it.
 func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	c.srv.h2.remove(c)
+	seat.EndWaiting()
 	c.farewell(seat)
 	c.mu.Lock()
 	c.over = true
@@ -209,7 +211,6 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 		st.close()
 	}
 	c.unlock()
-	seat.StopWaiting()
 	close()
 	bufpool.Release(&c.partial)
 	c.mu.Lock()

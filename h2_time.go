@@ -22,6 +22,7 @@ type h2Times struct {
 	// How many ticks in a row have seen these conditions.
 	block    uint16 // a header block is unfinished
 	settings uint16 // SETTINGS are not acknowledged
+	stuck    uint16 // there is output, and the client has accepted none of it
 	shutdown uint16 // a shutdown has begun, and the last stream is not announced
 }
 
@@ -80,6 +81,7 @@ func (c *h2Conn) tick() {
 	if c.over {
 		return
 	}
+	c.borrow()
 	now, set := h2Now(), &c.srv.set
 	c.tickConn(now, set)
 	for _, st := range c.streams {
@@ -91,7 +93,6 @@ func (c *h2Conn) tick() {
 		c.streams = nil
 		c.engine.Shrink()
 	}
-	c.borrow()
 	c.flush()
 	if c.watchTime(); !c.times.ticks {
 		c.times.timer = nil
@@ -114,7 +115,7 @@ func (c *h2Conn) tickConn(now int64, set *settings) {
 		c.fail(errSlowBlock)
 	case first > 0 && seen(&t.settings, e.SettingsUnacked()) > first:
 		c.fail(http2.ErrSettingsTimeout)
-	case len(e.Out()) > 0 && set.Progress > 0 && now-t.progress >= int64(set.Progress):
+	case set.Progress > 0 && seen(&t.stuck, len(e.Out()) > 0 && now-t.progress >= int64(h2Tick)) > set.Progress:
 		c.broken = true
 		c.fail(errNoProgress)
 	}

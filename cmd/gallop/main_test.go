@@ -363,6 +363,44 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
+// HTTP/2 is served over TLS, and without TLS if --h2c is given.
+func TestServeHTTP2(t *testing.T) {
+	cert, key, err := gallop.GenerateTestCertificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if err := errors.Join(os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cert)
+	var protocols http.Protocols
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, Protocols: &protocols}}
+	defer client.CloseIdleConnections()
+	for _, tt := range []struct {
+		flags []string
+		fails bool
+	}{{[]string{"--tls-cert", certFile, "--tls-key", keyFile}, false}, {[]string{"--h2c"}, false}, {nil, true}} {
+		p := serve(t, append([]string{site(t)}, tt.flags...)...)
+		resp, err := client.Get(p.url + "big.bin")
+		if err != nil {
+			if !tt.fails {
+				t.Errorf("%q: %v", tt.flags, err)
+			}
+			continue
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if n != 3<<20 || err != nil || resp.ProtoMajor != 2 || tt.fails {
+			t.Errorf("%q: %d bytes over %s, %v", tt.flags, n, resp.Proto, err)
+		}
+	}
+}
+
 func TestServeLogs(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json", "off"} {

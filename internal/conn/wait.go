@@ -44,17 +44,26 @@ func (c *Conn) WaitIdle() Next {
 		timeout = clock.Shorter(timeout, c.Set.First)
 	} else {
 		c.Report(StateIdle)
+		if !c.IdleBy.IsZero() {
+			timeout = max(c.IdleBy.Sub(c.Now), 1)
+		}
 	}
 	c.Publish()
 	// In this order Shutdown either finds the connection idle, and its deadline is the
 	// last one to be set, or has begun before, and is seen here.
 	c.Input.arm(timeout)
+	if c.Wakeable && c.waking.begin() { // behind arm, which would undo what Wake does
+		return Step
+	}
 	c.Entry.become(phaseIdle)
 	var err error
 	if c.mayNotIdle() {
 		err = c.Input.lastChance()
 	} else {
 		err = c.Input.wait()
+	}
+	if c.Wakeable {
+		err = c.endWakeable(err)
 	}
 	return c.beganTurn(err)
 }
@@ -115,6 +124,9 @@ func (c *Conn) ResumeMoved() bool {
 	return true
 }
 
+// EndWaiting is called before the wire ends a connection of its own accord, which may be waiting for bytes.
+func (c *Conn) EndWaiting() { c.Entry.giveUp() }
+
 // CountTurn counts a turn of the wire.
 func (c *Conn) CountTurn() {
 	if c.Turns++; c.Turns == 1 {
@@ -122,9 +134,6 @@ func (c *Conn) CountTurn() {
 	}
 	c.counted++
 }
-
-// StopWaiting says that the wire ends the connection, which may be waiting for the first bytes of a turn.
-func (c *Conn) StopWaiting() { c.Entry.giveUp() }
 
 // BeginClosing is called before the connection is closed. Table.CloseAll leaves it alone from then on.
 func (c *Conn) BeginClosing() { c.Entry.become(phaseClosing) }

@@ -28,15 +28,19 @@ func (c *Conn) WaitMore() Next {
 	if c.waking.begin() {
 		return Step
 	}
-	err := c.Input.Read()
+	return c.EndedBy(c.endWakeable(c.Input.Read()))
+}
+
+// endWakeable ends a wait that Wake may have ended. err is the result of the wait, which is nil if Wake is the reason.
+func (c *Conn) endWakeable(err error) error {
 	if c.waking.end() {
 		c.Input.Deadline = time.Unix(1, 0) // as Wake has set it
 		c.Input.ArmExactly(time.Time{})
 		if clock.IsTimeout(err) {
-			err = nil
+			return nil
 		}
 	}
-	return c.EndedBy(err)
+	return err
 }
 
 // begin begins a wait. It reports false if there is no need to wait.
@@ -56,7 +60,7 @@ func (w *waking) end() (woken bool) {
 	return woken
 }
 
-// Wake makes WaitMore return, or its next call if it is not running. Wake is for connections that belong to no loop, and any
+// Wake makes WaitMore return, or its next call if it is not running, and the same for WaitIdle if the connection is Wakeable. Wake is for connections that belong to no loop, and any
 // goroutine may call it.
 func (c *Conn) Wake() {
 	w := &c.waking

@@ -37,7 +37,7 @@ func (d *Decoder) SetMaxTableSize(n int) {
 
 // Generation returns a number that changes whenever the table changes. If it is equal before two equal blocks, and the
 // first one did not change it, both blocks have the same fields. A caller can therefore remember what a block means.
-func (d *Decoder) Generation() uint64 { return d.table.changes }
+func (d *Decoder) Generation() uint64 { return uint64(d.table.changes) }
 
 // Start makes b ready to decode the field block in, which must be complete: the fragments of HEADERS and all CONTINUATION
 // frames (RFC 9113 §4.3). The caller limits the length of the block. in and lim must not change while b is in use. The

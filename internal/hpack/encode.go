@@ -102,7 +102,7 @@ func appendStored[V ascii.Text](e *Encoder, dst []byte, id field.ID, p Pseudo, n
 		dst = appendString(dst, name, true)
 	}
 	add(&e.table, name, value, entry{id: id, pseudo: p})
-	e.latest[slotOf(id, p)] = uint16(e.table.added)
+	e.latest[slotOf(id, p)] = uint8(e.table.added)
 	return appendString(dst, value, true)
 }
 

@@ -18,9 +18,9 @@ import (
 type Encoder struct {
 	table table
 
-	// latest has the entry that was used last, for each slot of names (see slotOf): the entry's number plus 1, modulo 2^16.
+	// latest has the entry that was used last, for each slot of names (see slotOf): the entry's number plus 1, modulo 2^8.
 	// The number may be outdated, so find checks the entry.
-	latest [32]uint16
+	latest [32]uint8
 
 	limit    uint32 // the largest table that this side wants
 	told     uint32 // size of the peer's table, as of the last table size update
@@ -46,7 +46,7 @@ func (e *Encoder) SetPeerMaxTableSize(n uint32) {
 
 // Generation returns a number that changes whenever the table changes. If it is equal before two calls that encode the same
 // fields, and the first call did not change it, both calls append the same bytes.
-func (e *Encoder) Generation() uint64 { return e.table.changes }
+func (e *Encoder) Generation() uint64 { return uint64(e.table.changes) }
 
 // Begin starts a field block: it appends the table size update that is due, if any.
 func (e *Encoder) Begin(dst []byte) []byte {
@@ -79,7 +79,7 @@ func (e *Encoder) resize() { e.table.setMax(int(min(e.told, e.limit))) }
 // an entry with this name as nameIndex, or 0.
 func find[V ascii.Text](e *Encoder, id field.ID, p Pseudo, value V) (index, nameIndex int) {
 	t, slot := &e.table, slotOf(id, p)
-	age := int(uint16(t.added) - e.latest[slot])
+	age := int(uint8(t.added) - e.latest[slot])
 	if entry := t.at(age); entry != nil && entry.id == id && entry.pseudo == p {
 		nameIndex = lastStatic + 1 + age
 		if hasValue(t, entry, value) {
@@ -88,7 +88,7 @@ func find[V ascii.Text](e *Encoder, id field.ID, p Pseudo, value V) (index, name
 	}
 	for age = range int(t.count) {
 		if entry := t.at(age); entry.id == id && entry.pseudo == p && hasValue(t, entry, value) {
-			e.latest[slot] = uint16(t.added) - uint16(age)
+			e.latest[slot] = uint8(t.added) - uint8(age)
 			return lastStatic + 1 + age, 0
 		}
 	}

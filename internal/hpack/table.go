@@ -25,8 +25,8 @@ type table struct {
 	size  uint32 // sum of the entries' sizes (RFC 7541 §4.1), at most max
 	max   uint32 // at most MaxTableSize
 
-	// changes grows whenever the meaning of an index may change: with each added entry and each new size.
-	changes uint64
+	// changes grows whenever the meaning of an index may change: with each added entry and each new size. It wraps around.
+	changes uint32
 }
 
 // entry is an entry of a dynamic table. Its value follows its name in the ring.
@@ -45,8 +45,8 @@ func (e *entry) valueStart() uint32 { return e.start + uint32(e.nameLen) }
 
 // Capacities of the rings when the first entry is added. Both are powers of two.
 const (
-	firstText    = 128
-	firstEntries = 4
+	firstText    = 64
+	firstEntries = 2
 )
 
 // at returns the entry that was added age entries before the newest one, or nil.

@@ -53,23 +53,30 @@ var bucketRules = [buckets]struct {
 // perRequest is how many tokens a request puts back into controlFrames.
 const perRequest = 32
 
-// abuse has the buckets of a connection, in thousandths of tokens.
+// abuse has the buckets of a connection. It stores how many tokens each bucket lacks, so only take has to know how many there
+// are in a full one.
 type abuse struct {
-	level [buckets]int32
-	full  [buckets]int32
-	last  int64 // when the buckets got tokens for the time that has passed, in nanoseconds
-	empty uint8 // empty DATA frames in a row, up to 2
+	last    int64          // when the buckets got tokens for the time that has passed, in nanoseconds
+	missing [buckets]int32 // in thousandths of tokens
+	streams uint16         // each of them adds two tokens to a full bucket of earlyEnds
+	empty   uint8          // empty DATA frames in a row, up to 2
 }
 
 const thousand = 1000
 
 // init fills the buckets of a connection with this many streams.
 func (a *abuse) init(streams uint32) {
-	for k := range a.level {
-		a.full[k] = bucketRules[k].burst * thousand
+	a.missing = [buckets]int32{}
+	a.streams = uint16(min(streams, 1<<16-1))
+}
+
+// full returns how many thousandths of tokens a full bucket has.
+func (a *abuse) full(k bucketKind) int32 {
+	n := bucketRules[k].burst
+	if k == earlyEnds {
+		n += 2 * int32(a.streams)
 	}
-	a.full[earlyEnds] += int32(min(streams, 1<<16)) * 2 * thousand
-	a.level = a.full
+	return n * thousand
 }
 
 // tick puts the tokens back that are due at now.
@@ -79,22 +86,22 @@ func (a *abuse) tick(now int64) {
 		return
 	}
 	a.last += ms * 1e6
-	for k := range a.level {
-		a.level[k] = int32(min(int64(a.level[k])+ms*int64(bucketRules[k].perSecond), int64(a.full[k])))
+	for k := range a.missing {
+		a.missing[k] = int32(max(int64(a.missing[k])-ms*int64(bucketRules[k].perSecond), 0))
 	}
 }
 
 // take takes n tokens. It returns the error of the bucket if there are not enough.
 func (a *abuse) take(k bucketKind, n int32) *Error {
-	if a.level[k] < n*thousand {
+	if a.full(k)-a.missing[k] < n*thousand {
 		return bucketRules[k].err
 	}
-	a.level[k] -= n * thousand
+	a.missing[k] += n * thousand
 	return nil
 }
 
 // put puts n tokens back.
-func (a *abuse) put(k bucketKind, n int32) { a.level[k] = min(a.level[k]+n*thousand, a.full[k]) }
+func (a *abuse) put(k bucketKind, n int32) { a.missing[k] = max(a.missing[k]-n*thousand, 0) }
 
 // data counts a DATA frame with n bytes of data.
 func (a *abuse) data(n int, end bool) *Error {

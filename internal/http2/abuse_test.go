@@ -1,7 +1,6 @@
 package http2
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -159,14 +158,14 @@ func (s *side) checkBounds(t testing.TB) {
 	if n := s.c.out.older + s.c.out.newer; n > maxControl {
 		t.Fatalf("%d control frames", n)
 	}
-	if s.c.streams.live > limit || s.c.streams.used > 2*limit || len(s.c.streams.slots) > 4*limit {
+	if s.c.Streams() > limit || s.c.Held() > 2*limit || len(s.c.streams.slots) > 4*limit {
 		t.Fatalf("%d streams, %d slots", s.c.streams.live, len(s.c.streams.slots))
 	}
-	if n := len(s.c.closed.resets); n > keptResets {
-		t.Fatalf("%d resets are remembered", n)
+	if r := s.c.closed.resets; r != nil && len(r.newest) > keptResets {
+		t.Fatalf("%d resets are remembered", len(r.newest))
 	}
-	if n := len(s.c.block.buf); n > cfg.MaxBlock {
-		t.Fatalf("%d bytes of a block", n)
+	if b := s.c.block.block; b != nil && len(b.buf) > cfg.MaxBlock {
+		t.Fatalf("%d bytes of a block", len(b.buf))
 	}
 	if n := len(s.m.Buf); n > cfg.Header.List+cfg.HeaderTableSize {
 		t.Fatalf("%d bytes of a head", n)
@@ -186,17 +185,17 @@ func TestRefusalsBeforeSettings(t *testing.T) {
 		}
 	}
 	open(10 + freeRefusals)
-	if got := s.c.abuse.level[earlyEnds]; s.failed || got != s.c.abuse.full[earlyEnds] {
+	if got := s.c.abuse.missing[earlyEnds]; s.failed || got != 0 {
 		t.Fatalf("failed %v, level %d", s.failed, got)
 	}
 	open(1)
-	if got := s.c.abuse.level[earlyEnds]; got != s.c.abuse.full[earlyEnds]-thousand {
+	if got := s.c.abuse.missing[earlyEnds]; got != thousand {
 		t.Errorf("level %d", got)
 	}
-	s.c.freeRefusals = 10
+	s.c.own.freeRefusals = 10
 	s.feed([]byte(frame(typeSettings, flagAck, 0)))
 	open(1)
-	if got := s.c.abuse.level[earlyEnds]; got != s.c.abuse.full[earlyEnds]-2*thousand {
+	if got := s.c.abuse.missing[earlyEnds]; got != 2*thousand {
 		t.Errorf("level %d", got)
 	}
 }
@@ -205,7 +204,7 @@ func TestRefusalsBeforeSettings(t *testing.T) {
 func TestPeerThatDoesNotRead(t *testing.T) {
 	for name, each := range map[string]string{"PING": frame(typePing, 0, 0, "12345678"), "SETTINGS": settings()} {
 		s := attacked(t)
-		s.c.abuse.level[controlFrames] = 1 << 30
+		s.c.abuse.missing[controlFrames] = -1 << 30
 		for range 3000 {
 			s.feed([]byte(each))
 			s.checkBounds(t)
@@ -283,7 +282,7 @@ func TestBusyClients(t *testing.T) {
 			return post(1) + strings.Repeat(data(1, 0, "0123456789"), 100_000)
 		}},
 		{"small bodies in single frames", 5000, 0, func(s *side, i int) string {
-			s.c.abuse.level[tinyData] = 0
+			s.c.abuse.missing[tinyData] = s.c.abuse.full(tinyData)
 			id := uint32(2*i + 1)
 			return headers(id, 0, ":method: POST", ":scheme: https", ":authority: a", ":path: /done") + data(id, flagEndStream, "x")
 		}},
@@ -323,7 +322,7 @@ func TestBucketsRefill(t *testing.T) {
 	a.tick(5e9)
 	for k := range buckets {
 		rule := bucketRules[k]
-		full := a.level[k] / thousand
+		full := (a.full(k) - a.missing[k]) / thousand
 		for range full {
 			if err := a.take(k, 1); err != nil {
 				t.Fatal(err)
@@ -337,12 +336,12 @@ func TestBucketsRefill(t *testing.T) {
 		a.tick(now)
 	}
 	for k := range buckets {
-		if got := a.level[k] / thousand; got != min(bucketRules[k].perSecond, a.full[k]/thousand) {
+		if got := (a.full(k) - a.missing[k]) / thousand; got != min(bucketRules[k].perSecond, a.full(k)/thousand) {
 			t.Errorf("bucket %d has %d tokens after a second", k, got)
 		}
 	}
 	a.tick(1 << 62)
-	if fmt.Sprint(a.level) != fmt.Sprint(a.full) {
-		t.Errorf("levels %v, want %v", a.level, a.full)
+	if a.missing != [buckets]int32{} {
+		t.Errorf("%v are missing", a.missing)
 	}
 }

@@ -282,7 +282,7 @@ func BenchmarkFrames(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				r.c.send, r.c.abuse.level = 0, r.c.abuse.full
+				r.c.send, r.c.abuse.missing = 0, [buckets]int32{}
 				r.feed(b, frames)
 				r.c.Sent(len(r.c.Out()))
 			}

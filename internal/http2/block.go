@@ -5,11 +5,16 @@ package http2
 // A peer can send fragments forever (CVE-2024-27316 and others). The assembler therefore limits the bytes of a block, the
 // number of its frames, and how many of them may be empty. A block in a single frame is decoded where it is, without a copy.
 type assembler struct {
-	stream  uint32 // the stream of the unfinished block, or 0
-	end     bool   // HEADERS had END_STREAM
+	stream uint32 // the stream of the unfinished block, or 0
+	end    bool   // HEADERS had END_STREAM
+	frames uint8
+	empty  uint8
+	block  *fragments // nil until a block takes more than one frame
+}
+
+// fragments are the parts of an unfinished block.
+type fragments struct {
 	verdict *Error // why the stream fails, as far as HEADERS shows; the block is decoded nevertheless
-	frames  uint8
-	empty   uint8
 	buf     []byte
 }
 
@@ -26,7 +31,11 @@ const (
 
 // begin starts a block that continues in another frame.
 func (a *assembler) begin(stream uint32, end bool, verdict *Error) {
-	a.stream, a.end, a.verdict, a.frames, a.empty, a.buf = stream, end, verdict, 0, 0, a.buf[:0]
+	if a.block == nil {
+		a.block = new(fragments)
+	}
+	a.stream, a.end, a.frames, a.empty = stream, end, 0, 0
+	a.block.verdict, a.block.buf = verdict, a.block.buf[:0]
 }
 
 // add adds a fragment. limit is the maximum length of a block.
@@ -35,20 +44,27 @@ func (a *assembler) add(b []byte, limit int) *Error {
 		a.empty++
 	}
 	switch {
-	case len(a.buf)+len(b) > limit:
+	case len(a.block.buf)+len(b) > limit:
 		return ErrBlockTooLarge
 	case a.frames > maxContinuations || a.empty > maxEmptyFragments:
 		return ErrContinuations
 	}
 	a.frames++
-	a.buf = append(a.buf, b...)
+	a.block.buf = append(a.block.buf, b...)
 	return nil
 }
 
 // finish ends the block. The result of add stays valid until the next block begins.
 func (a *assembler) finish() {
 	a.stream = 0
-	if cap(a.buf) > keptBlock {
-		a.buf = nil
+	if cap(a.block.buf) > keptBlock {
+		a.block = nil
+	}
+}
+
+// shrink frees the memory of finished blocks.
+func (a *assembler) shrink() {
+	if a.stream == 0 {
+		a.block = nil
 	}
 }

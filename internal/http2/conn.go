@@ -40,46 +40,41 @@ const largestWindow = 1<<30 - 1
 // completely and has no complete response yet. In that case the connection fails, because such errors only serve to make the
 // server work for nothing (CVE-2025-8671). RFC 9113 §5.4.2 permits that.
 type Conn struct {
-	cfg *Config
-	now int64 // of the last call of Next
+	cfg    *Config
+	failed *Error
 
 	dec     hpack.Decoder
 	enc     hpack.Encoder
 	streams streamTable
 	closed  closedStreams
-	sched   scheduler
 	abuse   abuse
 	block   assembler
 	out     output
+	own     ownSettings
 
-	own  ownSettings
 	peer Settings
 	send sendWindow
 	recv recvWindow
+	held int32 // bytes for which credit is held back
 
-	held         int32 // bytes for which credit is held back
-	holds        bool
-	freeUpdates  uint16 // WINDOW_UPDATE frames that are not counted as control frames
-	freeRefusals uint16 // refused streams that are not counted, while the peer may not know the limit of streams
+	skip     uint32 // bytes of the current frame that are to be skipped
+	data     dataFrame
+	peerLast uint32 // the last stream that the peer accepts, if peerGone
 
+	sched       scheduler
+	freeUpdates uint16 // WINDOW_UPDATE frames that are not counted as control frames
+	pings       uint16 // pings of the caller without a response
+	holds       bool
 	preface     uint8 // bytes of the preface that have arrived
 	gotSettings bool  // the first SETTINGS of the peer has arrived
 	shutdown    shutdownState
-	peerGone    bool   // GOAWAY has arrived
-	peerLast    uint32 // the last stream that the peer accepts, if peerGone
-	accepted    uint32 // the highest stream of the peer that became a Head event
-	pings       uint16 // pings of the caller without a response
-
-	skip   uint32 // bytes of the current frame that are to be skipped
-	data   dataFrame
-	failed *Error
+	peerGone    bool // GOAWAY has arrived
 }
 
 // Init starts a connection. It appends this side's preface and SETTINGS to the output.
 func (c *Conn) Init(cfg *Config) {
 	*c = Conn{cfg: cfg, peer: initialSettings, send: defaultWindow, recv: newRecvWindow(defaultWindow), out: output{buf: c.out.buf[:0]}}
-	c.own.acked = initialSettings
-	c.freeRefusals = freeRefusals
+	c.own.init()
 	c.dec.Init()
 	c.enc.Init(cfg.EncoderTableSize)
 	c.abuse.init(cfg.MaxConcurrentStreams)
@@ -107,10 +102,10 @@ func (c *Conn) Init(cfg *Config) {
 func (c *Conn) Peer() Settings { return c.peer }
 
 // Streams returns the number of streams that are not closed.
-func (c *Conn) Streams() int { return c.streams.live }
+func (c *Conn) Streams() int { return int(c.streams.live) }
 
 // Held returns the number of streams that are not released.
-func (c *Conn) Held() int { return c.streams.used }
+func (c *Conn) Held() int { return int(c.streams.used) }
 
 // BlockOpen reports whether a header block is unfinished, which should not take long.
 func (c *Conn) BlockOpen() bool { return c.block.stream != 0 }
@@ -124,7 +119,5 @@ func (c *Conn) SettingsUnacked() bool { return c.own.unacked > 0 }
 // Shrink frees memory that an idle connection does not need.
 func (c *Conn) Shrink() {
 	c.streams.shrink()
-	if c.block.stream == 0 {
-		c.block.buf = nil
-	}
+	c.block.shrink()
 }

@@ -76,10 +76,10 @@ func (c *Conn) takeSettingsAck(ev *Event) *Error {
 		return nil // it was counted as a control frame
 	}
 	c.abuse.put(controlFrames, 1)
-	if after.HeaderTableSize != before.HeaderTableSize {
-		c.dec.SetMaxTableSize(int(after.HeaderTableSize))
+	if after.headerTableSize != before.headerTableSize {
+		c.dec.SetMaxTableSize(int(after.headerTableSize))
 	}
-	if difference := int32(after.InitialWindowSize) - int32(before.InitialWindowSize); difference != 0 {
+	if difference := int32(after.initialWindowSize) - int32(before.initialWindowSize); difference != 0 {
 		c.changeRecvWindows(difference)
 	}
 	ev.Kind = SettingsAcked

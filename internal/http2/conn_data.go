@@ -6,7 +6,7 @@ package http2
 type dataFrame struct {
 	stream uint32
 	left   uint32
-	pad    uint32
+	pad    uint8
 	end    bool // END_STREAM, not reported yet
 	drop   bool // nobody gets the data
 }
@@ -25,7 +25,7 @@ func (c *Conn) beginData(h frameHeader, padLength []byte, ev *Event) *Error {
 		return ErrConnWindow
 	}
 	d := dataFrame{stream: h.stream, left: h.length - overhead, end: h.has(flagEndStream)}
-	d.pad = overhead - uint32(len(padLength))
+	d.pad = uint8(overhead - uint32(len(padLength)))
 	err := c.abuse.data(int(d.left), d.end)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *Conn) beginData(h frameHeader, padLength []byte, ev *Event) *Error {
 		c.creditStream(slot, int32(overhead))
 	}
 	c.data = d
-	if d.left+d.pad == 0 {
+	if d.left == 0 && d.pad == 0 {
 		c.endData(ev)
 	}
 	return nil
@@ -78,10 +78,10 @@ func (c *Conn) takeData(p []byte, ev *Event) (n int) {
 	}
 	if d.left == 0 {
 		skipped := min(int(d.pad), len(p)-n)
-		d.pad -= uint32(skipped)
+		d.pad -= uint8(skipped)
 		n += skipped
 	}
-	if d.left+d.pad == 0 {
+	if d.left == 0 && d.pad == 0 {
 		c.endData(ev)
 	}
 	return n

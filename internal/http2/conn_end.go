@@ -62,8 +62,8 @@ func (c *Conn) failStream(id uint32, err *Error, ev *Event) *Error {
 
 // reject resets a new stream that the caller does not know.
 func (c *Conn) reject(id uint32, err *Error, ev *Event) *Error {
-	if err == ErrRefused && c.own.unacked > 0 && c.freeRefusals > 0 {
-		c.freeRefusals-- // the peer does not know the limit yet
+	if err == ErrRefused && c.own.unacked > 0 && c.own.freeRefusals > 0 {
+		c.own.freeRefusals-- // the peer does not know the limit yet
 	} else if flood := c.abuse.take(earlyEnds, 1); flood != nil {
 		return flood
 	}

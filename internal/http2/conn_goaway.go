@@ -32,7 +32,7 @@ func (c *Conn) FinishShutdown() {
 		return
 	}
 	c.shutdown = lastAnnounced
-	c.out.buf = appendGoAway(c.out.buf, c.accepted, NoError, "")
+	c.out.buf = appendGoAway(c.out.buf, c.closed.accepted, NoError, "")
 }
 
 // ShuttingDown reports whether Shutdown was called, and whether the last stream was announced.

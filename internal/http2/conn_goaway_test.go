@@ -199,7 +199,7 @@ func TestShrink(t *testing.T) {
 	}
 	s.c.Release(1)
 	s.c.Shrink()
-	if s.c.streams.slots != nil || s.c.streams.index != nil {
+	if s.c.streams.slots != nil || s.c.streams.index != nil || s.c.block.block != nil {
 		t.Error("memory is kept")
 	}
 	s.feed([]byte(request(3)))

@@ -32,8 +32,8 @@ func (c *Conn) takeContinuation(h frameHeader, payload []byte, m *Message, ev *E
 	if err := b.add(payload, c.cfg.MaxBlock); err != nil || !h.has(flagEndHeaders) {
 		return err
 	}
-	in := b.buf
-	id, end, verdict := b.stream, b.end, b.verdict
+	in, verdict := b.block.buf, b.block.verdict
+	id, end := b.stream, b.end
 	b.finish()
 	return c.takeBlock(id, in, end, verdict, m, ev)
 }
@@ -87,7 +87,7 @@ func (c *Conn) newRequest(id uint32, in []byte, end bool, verdict *Error, m *Mes
 		m.Head.Reset()
 		return c.reject(id, verdict, ev)
 	}
-	c.accepted = id
+	c.closed.accepted = id
 	slot := c.open(id)
 	st := &c.streams.slots[slot]
 	st.gotHead = true
@@ -106,8 +106,8 @@ func (c *Conn) newRequest(id uint32, in []byte, end bool, verdict *Error, m *Mes
 
 // isCrowded reports whether the peer has too many streams: open ones, or ones that the caller has not released.
 func (c *Conn) isCrowded() bool {
-	limit := int(min(c.own.newest().MaxConcurrentStreams, 1<<14))
-	return c.streams.live >= limit || c.streams.used >= 2*limit
+	limit := int(min(c.own.newestValues().maxConcurrentStreams, 1<<14))
+	return int(c.streams.live) >= limit || int(c.streams.used) >= 2*limit
 }
 
 // open adds a stream to the table.
@@ -115,7 +115,7 @@ func (c *Conn) open(id uint32) (slot int) {
 	slot = c.streams.add(id)
 	st := &c.streams.slots[slot]
 	st.send = sendWindow(c.peer.InitialWindowSize)
-	st.recv = newRecvWindow(int32(c.own.acked.InitialWindowSize))
+	st.recv = newRecvWindow(int32(c.own.acked.initialWindowSize))
 	c.freeUpdates = min(c.freeUpdates+updatesPerStream, maxFreeUpdates)
 	c.abuse.put(controlFrames, perRequest)
 	return slot

@@ -7,7 +7,6 @@ package http2
 // A Head, Interim or Trailers event has filled m. The caller then passes another Message to the next call, or the same
 // one if it has copied the contents. now is the current time in nanoseconds.
 func (c *Conn) Next(p []byte, m *Message, now int64) (ev Event, n int) {
-	c.now = now
 	c.abuse.tick(now)
 	for ev.Kind == More {
 		k, more := c.step(p[n:], m, &ev)
@@ -80,7 +79,7 @@ func need(ev *Event, n int) (more bool) {
 // checkHeader checks what can be said about a frame before its payload has arrived. It changes nothing.
 func (c *Conn) checkHeader(h frameHeader) *Error {
 	switch {
-	case h.length > c.own.acked.MaxFrameSize: // RFC 9113 §4.2 permits to fail the connection for all types
+	case h.length > c.own.acked.maxFrameSize: // RFC 9113 §4.2 permits to fail the connection for all types
 		return ErrFrameTooLarge
 	case !c.gotSettings && (h.typ != typeSettings || h.has(flagAck)):
 		return ErrNoSettings
@@ -150,5 +149,5 @@ func (c *Conn) Fail(err *Error) {
 		return
 	}
 	c.failed = err
-	c.out.buf = appendGoAway(c.out.buf, c.accepted, err.Code, err.Reason)
+	c.out.buf = appendGoAway(c.out.buf, c.closed.accepted, err.Code, err.Reason)
 }

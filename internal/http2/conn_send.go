@@ -58,7 +58,7 @@ func (c *Conn) CanOpen() bool {
 		limit = min(limit, unsureStreams)
 	}
 	return c.cfg.Role == Client && c.failed == nil && !c.peerGone && c.shutdown == serving &&
-		c.streams.live < int(limit) && c.streams.used < 2*int(limit) && c.closed.highest < maxStreamID-1
+		c.Streams() < int(limit) && c.Held() < 2*int(limit) && c.closed.highest < maxStreamID-1
 }
 
 // unsureStreams is how many streams a client opens at most before it knows the server's settings.

@@ -408,7 +408,7 @@ func TestUnacknowledgedSettings(t *testing.T) {
 		t.Error("one more SETTINGS frame")
 	}
 	s.feed([]byte(strings.Repeat(frame(typeSettings, flagAck, 0), maxUnacked)))
-	if s.c.SettingsUnacked() || s.c.own.acked.MaxConcurrentStreams != maxUnacked-1 {
+	if s.c.SettingsUnacked() || s.c.own.acked.maxConcurrentStreams != maxUnacked-1 {
 		t.Errorf("%+v", s.c.own)
 	}
 	s.c.Fail(ErrSettingsTimeout)
@@ -504,10 +504,10 @@ func TestOutputThatIsNeverEmpty(t *testing.T) {
 		want = append(want, frame...)
 		if o.unsent() > 500 {
 			n := 17 + i%13
-			got = append(got, o.buf[o.sent:o.sent+n]...)
+			got = append(got, o.buf[o.sent:int(o.sent)+n]...)
 			o.wrote(n)
 		}
-		if o.isFull() || len(o.buf) > 1500 || o.older+o.newer < o.unsent()/17 {
+		if o.isFull() || len(o.buf) > 1500 || int(o.older+o.newer) < o.unsent()/17 {
 			t.Fatalf("after %d frames: %+v", i, o)
 		}
 	}
@@ -611,8 +611,8 @@ func TestSmallFrames(t *testing.T) {
 		s.write(t, 1, left, 10)
 		s.c.Sent(len(s.c.Out()))
 	}
-	if s.c.abuse.level != s.c.abuse.full {
-		t.Errorf("levels %v", s.c.abuse.level)
+	if s.c.abuse.missing != [buckets]int32{} {
+		t.Errorf("%v are missing", s.c.abuse.missing)
 	}
 }
 

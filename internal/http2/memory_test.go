@@ -2,6 +2,7 @@ package http2
 
 import (
 	"bytes"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -21,6 +22,9 @@ func heap() int64 {
 
 // An idle connection keeps little memory: after one small request, and after a peer has filled the decoder's table.
 func TestIdleMemory(t *testing.T) {
+	if n := reflect.TypeFor[Conn]().Size(); n > 512 {
+		t.Errorf("a Conn has %d bytes, want at most 512", n)
+	}
 	m := Message{Head: new(message.Head)}
 	var fields field.List
 	field.Add(&fields, field.Server, "Server", "gallop")
@@ -33,7 +37,7 @@ func TestIdleMemory(t *testing.T) {
 		name string
 		in   []byte
 		want int64
-	}{{"one request", small, 1500}, {"a full table", full, 1500 + 8<<10}} {
+	}{{"one request", small, 850}, {"a full table", full, 850 + 8<<10}} {
 		const n = 500
 		conns := make([]*Conn, n)
 		out := make([]byte, 0, 64<<10)
@@ -65,6 +69,7 @@ func TestIdleMemory(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes for each connection", tt.name, got)
 		runtime.KeepAlive(conns)
+		runtime.KeepAlive(out)
 	}
 }
 

@@ -21,13 +21,13 @@ const (
 //	               sent                   mark                 len(buf)
 type output struct {
 	buf   []byte
-	sent  int
-	mark  int
-	older int
-	newer int
+	sent  uint32
+	mark  uint32
+	older uint16
+	newer uint16
 }
 
-func (o *output) unsent() int { return len(o.buf) - o.sent }
+func (o *output) unsent() int { return len(o.buf) - int(o.sent) }
 
 // noteControl counts a control frame that was appended because of the peer.
 func (o *output) noteControl() { o.newer++ }
@@ -37,15 +37,15 @@ func (o *output) isFull() bool { return o.unsent() >= maxUnsent || o.older+o.new
 
 // wrote drops the first n bytes.
 func (o *output) wrote(n int) {
-	o.sent += n
-	if o.sent == len(o.buf) {
+	o.sent += uint32(n)
+	if int(o.sent) == len(o.buf) {
 		*o = output{buf: o.buf[:0]}
 		return
 	}
 	if o.sent >= o.mark {
-		o.older, o.newer, o.mark = o.newer, 0, len(o.buf)
+		o.older, o.newer, o.mark = o.newer, 0, uint32(len(o.buf))
 	}
-	if o.sent >= o.unsent() {
+	if int(o.sent) >= o.unsent() {
 		o.buf, o.mark, o.sent = o.buf[:copy(o.buf, o.buf[o.sent:])], o.mark-o.sent, 0
 	}
 }

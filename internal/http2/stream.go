@@ -78,7 +78,7 @@ type stream struct {
 	priority Priority
 	explicit bool   // the peer has set the priority
 	turns    uint8  // turns in a row, see scheduler
-	next     uint16 // in a list of the scheduler: slot of the next stream, plus 1
+	next     uint16 // in a list of the scheduler or of free slots: slot of the next stream, plus 1
 }
 
 // waiting says what a stream that has more to send waits for.

@@ -6,11 +6,17 @@ package http2
 //	… skippedFrom … skippedTo … highest     identifiers between the first two were never used
 type closedStreams struct {
 	highest     uint32 // the highest identifier that was used
+	accepted    uint32 // the highest stream of the peer that became a Head event
 	skippedFrom uint32
 	skippedTo   uint32
 
-	resets  []uint32 // the newest streams that were reset: the identifier, shifted left, and whether the peer reset it
-	oldest  int      // index in resets of the oldest one, if it is full
+	resets *resets // nil until a stream is reset
+}
+
+// resets remembers the newest streams that were reset.
+type resets struct {
+	newest  []uint32 // the identifiers, shifted left, and whether the peer reset the stream
+	oldest  uint8    // index in newest of the oldest one, if it is full
 	evicted bool     // older resets were forgotten
 }
 
@@ -30,25 +36,35 @@ func (c *closedStreams) wasSkipped(id uint32) bool { return id > c.skippedFrom &
 
 // noteReset remembers who reset a stream.
 func (c *closedStreams) noteReset(id uint32, by resetBy) {
+	if c.resets == nil {
+		c.resets = new(resets)
+	}
+	c.resets.add(id, by)
+}
+
+func (r *resets) add(id uint32, by resetBy) {
 	entry := id << 1
 	if by == resetByPeer {
 		entry |= 1
 	}
-	if len(c.resets) < keptResets {
-		c.resets = append(c.resets, entry)
+	if len(r.newest) < keptResets {
+		r.newest = append(r.newest, entry)
 		return
 	}
-	c.resets[c.oldest] = entry
-	c.oldest = (c.oldest + 1) % keptResets
-	c.evicted = true
+	r.newest[r.oldest] = entry
+	r.oldest = (r.oldest + 1) % keptResets
+	r.evicted = true
 }
 
 // resetOf returns who reset a stream. known is false if the stream may be one whose reset was forgotten.
 func (c *closedStreams) resetOf(id uint32) (by resetBy, known bool) {
-	for _, entry := range c.resets {
+	if c.resets == nil {
+		return notReset, true
+	}
+	for _, entry := range c.resets.newest {
 		if entry>>1 == id {
 			return resetByUs + resetBy(entry&1), true
 		}
 	}
-	return notReset, !c.evicted
+	return notReset, !c.resets.evicted
 }

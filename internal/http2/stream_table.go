@@ -9,10 +9,10 @@ const noSlot = -1
 // with the number of streams at the same time. Conn limits that number.
 type streamTable struct {
 	slots []stream // an id of 0 marks a free slot
-	free  []uint16 // free slots, the last one is used next
 	index []uint16 // a hash table with open addressing: slot + 1 of each stream, or 0. The length is 0 or a power of two
-	used  int      // number of used slots
-	live  int      // number of streams that are not closed
+	free  uint16   // slot + 1 of the free slot that is used next, or 0. Free slots are a list through stream.next
+	used  uint16   // number of used slots
+	live  uint16   // number of streams that are not closed
 }
 
 const firstSlots = 4
@@ -39,15 +39,15 @@ func (t *streamTable) home(id uint32) int { return int(id>>1) & (len(t.index) - 
 
 // add adds an open stream and returns its slot.
 func (t *streamTable) add(id uint32) int {
-	if len(t.free) == 0 {
+	if t.free == 0 {
 		t.growSlots()
 	}
-	slot := int(t.free[len(t.free)-1])
-	t.free = t.free[:len(t.free)-1]
+	slot := int(t.free) - 1
+	t.free = t.slots[slot].next
 	t.slots[slot] = stream{id: id, state: open, length: noLength, priority: defaultPriority}
 	t.used++
 	t.live++
-	if 2*t.used > len(t.index) {
+	if 2*int(t.used) > len(t.index) {
 		t.rebuildIndex()
 	} else {
 		t.enter(slot)
@@ -59,13 +59,16 @@ func (t *streamTable) growSlots() {
 	n := len(t.slots)
 	t.slots = append(t.slots, make([]stream, max(firstSlots, n))...)
 	for slot := len(t.slots) - 1; slot >= n; slot-- {
-		t.free = append(t.free, uint16(slot))
+		t.release(slot)
 	}
 }
 
+// release puts a slot at the front of the list of free ones.
+func (t *streamTable) release(slot int) { t.slots[slot].next, t.free = t.free, uint16(slot+1) }
+
 // rebuildIndex makes the index at least four times as long as the number of streams.
 func (t *streamTable) rebuildIndex() {
-	t.index = make([]uint16, 1<<bits.Len(uint(4*t.used-1)))
+	t.index = make([]uint16, 1<<bits.Len(4*uint(t.used)-1))
 	for slot := range t.slots {
 		if t.slots[slot].id != 0 {
 			t.enter(slot)
@@ -90,7 +93,7 @@ func (t *streamTable) remove(slot int) {
 	}
 	t.unindex(i)
 	t.slots[slot].id = 0
-	t.free = append(t.free, uint16(slot))
+	t.release(slot)
 	t.used--
 }
 

@@ -58,7 +58,7 @@ func TestStreamTable(t *testing.T) {
 				t.Fatalf("stream %d has slot %d, want %d, %v", id, table.find(id), want, ok)
 			}
 		}
-		if table.used != len(ids) {
+		if int(table.used) != len(ids) {
 			t.Fatalf("%d streams, want %d", table.used, len(ids))
 		}
 	}

@@ -224,7 +224,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 			t.Errorf("Shutdown took %v", took)
 		}
 		all.Wait()
-		if handled.Load() != answered.Load() || handled.Load() < 100 {
+		if handled.Load() != answered.Load() || handled.Load() < 30 {
 			t.Errorf("%d requests were handled, %d responses arrived", handled.Load(), answered.Load())
 		}
 	})

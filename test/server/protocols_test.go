@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gallop-http/gallop"
@@ -12,7 +13,7 @@ import (
 )
 
 // A client that offers HTTP/2 and HTTP/1.1, as browsers do, agrees on HTTP/2 only with a
-// server that serves it, whatever the program's configuration lists.
+// server that serves it, whatever the program's configuration lists. Without served and native, HTTP/2 is turned off.
 func TestHTTP2IsOfferedIfServed(t *testing.T) {
 	cert, key, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {
@@ -34,39 +35,46 @@ func TestHTTP2IsOfferedIfServed(t *testing.T) {
 	chosen := listing(autocert...)
 	for name, tt := range map[string]struct {
 		config *tls.Config
-		served bool
+		served bool // by a handler of NextProto
+		native bool
 		offer  []string
 		want   string
 	}{
-		"autocert's configuration":              {listing(autocert...), false, autocert[:2], "http/1.1"},
-		"autocert's configuration, a challenge": {listing(autocert...), false, autocert[2:], "acme-tls/1"},
-		"HTTP/2 alone":                          {listing("h2"), false, autocert[:2], "http/1.1"},
-		"HTTP/2 twice":                          {listing("h2", "x", "h2"), false, autocert[:2], "http/1.1"},
-		"HTTP/2 behind HTTP/1.1":                {listing("http/1.1", "h2"), false, autocert[:2], "http/1.1"},
-		"no ALPN":                               {listing("h2"), false, nil, ""},
-		"nothing listed":                        {listing(), false, autocert[:2], "http/1.1"},
-		"HTTP/2 is served":                      {listing("h2"), true, autocert[:2], "h2"},
-		"chosen for a client":                   {choosing(chosen), false, autocert[:2], "http/1.1"},
-		"chosen for a client, HTTP/2 alone":     {choosing(listing("h2")), false, autocert[:2], "http/1.1"},
-		"chosen for a client, as listed":        {choosing(listing("y", "http/1.1")), false, []string{"y"}, "y"},
-		"chosen for a client, HTTP/2 is served": {choosing(chosen), true, autocert[:2], "h2"},
+		"autocert's configuration":              {listing(autocert...), false, false, autocert[:2], "http/1.1"},
+		"autocert's configuration, a challenge": {listing(autocert...), false, false, autocert[2:], "acme-tls/1"},
+		"HTTP/2 alone":                          {listing("h2"), false, false, autocert[:2], "http/1.1"},
+		"HTTP/2 twice":                          {listing("h2", "x", "h2"), false, false, autocert[:2], "http/1.1"},
+		"HTTP/2 behind HTTP/1.1":                {listing("http/1.1", "h2"), false, false, autocert[:2], "http/1.1"},
+		"no ALPN":                               {listing("h2"), false, false, nil, ""},
+		"nothing listed":                        {listing(), false, false, autocert[:2], "http/1.1"},
+		"HTTP/2 is served":                      {listing("h2"), true, false, autocert[:2], "h2"},
+		"chosen for a client":                   {choosing(chosen), false, false, autocert[:2], "http/1.1"},
+		"chosen for a client, HTTP/2 alone":     {choosing(listing("h2")), false, false, autocert[:2], "http/1.1"},
+		"chosen for a client, as listed":        {choosing(listing("y", "http/1.1")), false, false, []string{"y"}, "y"},
+		"chosen for a client, HTTP/2 is served": {choosing(chosen), true, false, autocert[:2], "h2"},
+		"nothing listed, native":                {listing(), false, true, autocert[:2], "h2"},
+		"HTTP/2 listed, native":                 {listing("h2"), false, true, autocert[:2], "h2"},
+		"HTTP/2 behind HTTP/1.1, native":        {listing("http/1.1", "h2"), false, true, autocert[:2], "http/1.1"},
+		"chosen for a client, native":           {choosing(chosen), false, true, autocert[:2], "h2"},
+		"nothing offered, native":               {listing("h2"), false, true, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 				before := slices.Clone(tt.config.NextProtos)
 				s := &gallop.Server{Engine: over, Handler: servertest.Say, TLSConfig: tt.config}
-				if tt.served {
+				own := &gallop.Server{Engine: over, Handler: servertest.Say}
+				switch {
+				case tt.served:
 					s.NextProto("h2", func(net.Conn) error { return nil })
+					own.NextProto("h2", func(net.Conn) error { return nil })
+				case !tt.native:
+					s.Protocols, own.Protocols = onlyHTTP1(), onlyHTTP1()
 				}
 				addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLS(ln, "", "") })
 				checkOffer(t, addr, tt.offer, tt.want)
-				own := &gallop.Server{Engine: over, Handler: servertest.Say}
-				if tt.served {
-					own.NextProto("h2", func(net.Conn) error { return nil })
-				}
 				addr = listen(t, own, func(ln net.Listener) error { return own.Serve(tls.NewListener(ln, tt.config)) })
 				want := tt.want
-				if name == "nothing listed" {
+				if strings.HasPrefix(name, "nothing listed") {
 					want = ""
 				}
 				checkOffer(t, addr, tt.offer, want)
@@ -76,6 +84,13 @@ func TestHTTP2IsOfferedIfServed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// onlyHTTP1 returns a set of protocols without HTTP/2.
+func onlyHTTP1() *gallop.Protocols {
+	var p gallop.Protocols
+	p.SetHTTP1(true)
+	return &p
 }
 
 // checkOffer checks what a client that offers protocols agrees on, and that HTTP/1.1 is served then.
@@ -107,7 +122,7 @@ func TestChosenTLSConfigResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	chosen := &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}
-	s := &gallop.Server{Handler: servertest.Say, TLSConfig: &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+	s := &gallop.Server{Handler: servertest.Say, Protocols: onlyHTTP1(), TLSConfig: &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		return chosen, nil
 	}}}
 	addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLS(ln, "", "") })

@@ -21,7 +21,7 @@ func newServe() *command {
 		open, spa, cors boolFlag
 		echo, echoAll   boolFlag
 		hidden, noIndex boolFlag
-		compress        boolFlag
+		compress, h2c   boolFlag
 		maxBody         = sizeFlag(4 << 20)
 		grace           = durationFlag(30 * time.Second)
 	)
@@ -52,6 +52,7 @@ requests finish; a second Ctrl-C stops at once.`,
 			{"hidden", "", "serve dotfiles, too", &hidden, ""},
 			{"tls-cert", "FILE", "serve HTTPS with this certificate, in PEM", &cert, ""},
 			{"tls-key", "FILE", "private key of the certificate, in PEM", &key, ""},
+			{"h2c", "", "also accept HTTP/2 without TLS; HTTPS always includes HTTP/2", &h2c, ""},
 			{"log", "FORMAT", "access log: text, json (one object per line) or off", &log, ""},
 			{"max-body", "SIZE", "largest request body to accept", &maxBody, ""},
 			{"grace", "TIME", "how long in-flight requests may take after Ctrl-C", &grace, ""},
@@ -71,7 +72,7 @@ requests finish; a second Ctrl-C stops at once.`,
 		config := serve.Config{
 			Dir: ".", CertFile: string(cert), KeyFile: string(key), Log: log.word,
 			Open: bool(open), SPA: bool(spa), CORS: bool(cors),
-			Compress: bool(compress), NoIndex: bool(noIndex), Hidden: bool(hidden), Echo: bool(echo), EchoAll: bool(echoAll),
+			Compress: bool(compress), H2C: bool(h2c), NoIndex: bool(noIndex), Hidden: bool(hidden), Echo: bool(echo), EchoAll: bool(echoAll),
 			MaxBody: int(maxBody), Grace: time.Duration(grace),
 			Version: version(), Stdout: env.Stdout, Stderr: env.Stderr, Getenv: env.Getenv,
 		}

@@ -44,6 +44,7 @@ type Config struct {
 	SPA               bool   // index.html stands in for paths without a file
 	CORS              bool   // pages of any origin may read responses
 	Compress          bool
+	H2C               bool // accepts HTTP/2 without TLS
 	NoIndex           bool // lists directories even if they have an index.html
 	Hidden            bool // serves dotfiles
 	Echo, EchoAll     bool
@@ -109,7 +110,12 @@ func (s *site) serve(ln net.Listener) error {
 }
 
 func (s *site) newServer(handler gallop.RequestHandler) *gallop.Server {
+	var protocols gallop.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(s.H2C)
 	return &gallop.Server{
+		Protocols:          &protocols,
 		Handler:            s.counted(handler),
 		ErrorHandler:       s.refused,
 		Logger:             log.New(s.Stderr, "gallop: ", 0),

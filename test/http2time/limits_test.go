@@ -1,0 +1,286 @@
+package http2time_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/gallop-http/gallop"
+)
+
+func hello(s *gallop.Server) {
+	s.Handler = func(ctx *gallop.RequestCtx) { ctx.SetBodyString("Hello, World!") }
+}
+
+var ok13 = "headers :status=200 content-type=text/plain; charset=utf-8 content-length=13"
+
+// A client that sends nothing, or only a part of the preface, or no SETTINGS, is cut off after ReadHeaderTimeout.
+func TestPrefaceTimeout(t *testing.T) {
+	for _, part := range []string{"", "PRI * HTT", http2.ClientPreface[:20], http2.ClientPreface} {
+		t.Run(part, func(t *testing.T) {
+			talk(t, hello, func(c *client, s *gallop.Server) {
+				begun := time.Now()
+				io.WriteString(c.Conn, part)
+				go io.Copy(io.Discard, c.Conn)
+				time.Sleep(9 * time.Second)
+				if s.GetOpenConnectionsCount() != 1 {
+					t.Errorf("the connection ended after %v", time.Since(begun))
+				}
+				time.Sleep(8 * time.Second)
+				if n := s.GetOpenConnectionsCount(); n != 0 {
+					t.Errorf("%d connections are open after %v", n, time.Since(begun))
+				}
+			})
+		})
+	}
+}
+
+// An idle connection ends after IdleTimeout, which counts from the end of the last stream. PINGs do not extend it.
+func TestIdleTimeout(t *testing.T) {
+	for _, path := range []string{"/", "/sleep"} {
+		t.Run(path, func(t *testing.T) {
+			talk(t, func(s *gallop.Server) {
+				s.Handler = func(ctx *gallop.RequestCtx) {
+					if string(ctx.Path()) == "/sleep" {
+						time.Sleep(20 * time.Second)
+					}
+				}
+			}, func(c *client, _ *gallop.Server) {
+				c.begin()
+				for range 3 {
+					c.open("GET", path, true)
+					time.Sleep(30 * time.Second)
+				}
+				ended := time.Now()
+				if path == "/sleep" {
+					ended = ended.Add(-10 * time.Second)
+				} else {
+					ended = ended.Add(-30 * time.Second)
+				}
+				c.WritePing(false, [8]byte{1})
+				time.Sleep(80 * time.Second)
+				c.wantEnd(ended, 75*time.Second)
+			})
+		})
+	}
+}
+
+// A header block that does not end, and SETTINGS that are never acknowledged, end the connection.
+func TestControlTimeouts(t *testing.T) {
+	t.Run("block", func(t *testing.T) {
+		talk(t, hello, func(c *client, _ *gallop.Server) {
+			c.begin()
+			begun := time.Now()
+			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82, 0x86}, EndStream: true})
+			time.Sleep(20 * time.Second)
+			c.want("goaway 0 ENHANCE_YOUR_CALM")
+			c.wantEnd(begun, 11*time.Second)
+		})
+	})
+	t.Run("settings", func(t *testing.T) {
+		talk(t, hello, func(c *client, _ *gallop.Server) {
+			c.silent = true
+			begun := time.Now()
+			c.begin()
+			c.open("GET", "/", true)
+			time.Sleep(20 * time.Second)
+			c.want("1 "+ok13, "1 end after 13 bytes", "goaway 1 SETTINGS_TIMEOUT")
+			c.wantEnd(begun, 11*time.Second)
+		})
+	})
+}
+
+// A body that arrives too slowly gets 408 if it is collected, and fails the read of a handler that streams it.
+func TestSlowBody(t *testing.T) {
+	t.Run("collected", func(t *testing.T) {
+		talk(t, hello, func(c *client, _ *gallop.Server) {
+			c.begin()
+			id := c.open("POST", "/", false, "content-length: 1000")
+			for range 10 {
+				c.data(id, "a", false)
+				time.Sleep(time.Second)
+			}
+			c.want("1 headers :status=408 content-type=text/plain; charset=utf-8 content-length=15", "1 end after 15 bytes", "1 reset NO_ERROR")
+			c.open("GET", "/", true)
+			c.want("3 "+ok13, "3 end after 13 bytes")
+		})
+	})
+	t.Run("streamed", func(t *testing.T) {
+		talk(t, func(s *gallop.Server) {
+			s.StreamRequestBody = true
+			s.Handler = func(ctx *gallop.RequestCtx) {
+				n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+				if n == 0 || err == nil {
+					t.Errorf("%d bytes, %v", n, err)
+				}
+				ctx.SetStatusCode(204)
+			}
+		}, func(c *client, _ *gallop.Server) {
+			c.begin()
+			id := c.open("POST", "/", false)
+			for range 10 {
+				c.data(id, "a", false)
+				time.Sleep(time.Second)
+			}
+			c.want("1 headers :status=204 end", "1 reset NO_ERROR")
+		})
+	})
+}
+
+// A response that the client leaves without a window is reset, and the other streams go on.
+func TestStalledWindow(t *testing.T) {
+	big := strings.Repeat("x", 100_000)
+	for _, path := range []string{"/bytes", "/stream"} {
+		t.Run(path, func(t *testing.T) {
+			talk(t, func(s *gallop.Server) {
+				s.Handler = func(ctx *gallop.RequestCtx) {
+					switch string(ctx.Path()) {
+					case "/bytes":
+						ctx.SetBodyString(big)
+					case "/stream":
+						w, err := ctx.StreamResponse()
+						if err == nil {
+							_, err = w.WriteString(big)
+						}
+						if !errors.Is(err, os.ErrDeadlineExceeded) {
+							t.Error(err)
+						}
+						panic(gallop.ErrAbortHandler)
+					default:
+						ctx.SetStatusCode(204)
+					}
+				}
+			}, func(c *client, s *gallop.Server) {
+				c.credits = false
+				c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+				c.open("GET", path, true)
+				time.Sleep(10 * time.Second)
+				c.open("GET", "/", true)
+				time.Sleep(50 * time.Second)
+				c.mu.Lock()
+				got := strings.Join(c.got, "\n")
+				c.mu.Unlock()
+				if !strings.Contains(got, "\n3 headers :status=204 end\n1 reset ") || len(c.body[1]) != 10 {
+					t.Errorf("%s, %d bytes", got, len(c.body[1]))
+				}
+			})
+		})
+	}
+}
+
+// TimeoutHandler ends a stream. The other streams go on, and the handler that was left behind hurts nobody.
+func TestTimeoutHandler(t *testing.T) {
+	talk(t, func(s *gallop.Server) {
+		slow := gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
+			host := string(ctx.Host())
+			for range 10 {
+				time.Sleep(time.Second)
+				ctx.SetBodyString("late")
+				_ = ctx.SetReadDeadline(time.Now())
+				_ = ctx.SetWriteDeadline(time.Now())
+				_ = ctx.WriteInterim(103)
+				_ = ctx.Conn().RemoteAddr()
+				if ctx.Err() != nil && string(ctx.Host()) != host {
+					t.Errorf("host %q", ctx.Host())
+				}
+			}
+			if _, err := ctx.StreamResponse(); err == nil {
+				t.Error("the response can still be streamed")
+			}
+			if ctx.Err() != context.DeadlineExceeded {
+				t.Error(ctx.Err())
+			}
+		}, 2500*time.Millisecond, "too slow")
+		s.Handler = func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/slow" {
+				slow(ctx)
+				return
+			}
+			ctx.SetBody(ctx.Path())
+		}
+	}, func(c *client, _ *gallop.Server) {
+		c.begin()
+		c.open("GET", "/slow", true)
+		time.Sleep(3 * time.Second)
+		c.mu.Lock()
+		for i, f := range c.got {
+			if strings.HasPrefix(f, "1 headers :status=103") {
+				c.got[i] = ""
+			}
+		}
+		got := strings.TrimSpace(strings.Join(c.got, "\n"))
+		c.got = nil
+		c.mu.Unlock()
+		if got != "1 headers :status=408 content-type=text/plain; charset=utf-8 content-length=8\n1 end after 8 bytes" {
+			t.Error(got)
+		}
+		for range 20 {
+			id := c.open("GET", "/fast", true)
+			time.Sleep(time.Second)
+			c.mu.Lock()
+			if c.body[id] != "/fast" {
+				t.Errorf("%q, %q", c.body[id], c.got)
+			}
+			c.mu.Unlock()
+		}
+	})
+}
+
+// Shutdown announces the end twice, serves what was opened in between, and waits for handlers.
+func TestShutdown(t *testing.T) {
+	talk(t, func(s *gallop.Server) {
+		s.Handler = func(ctx *gallop.RequestCtx) {
+			time.Sleep(5 * time.Second)
+			ctx.SetStatusCode(204)
+		}
+	}, func(c *client, s *gallop.Server) {
+		c.silent = true
+		c.begin()
+		c.open("GET", "/", true)
+		time.Sleep(time.Second)
+		done := make(chan error, 1)
+		begun := time.Now()
+		go func() { done <- s.Shutdown() }()
+		time.Sleep(100 * time.Millisecond)
+		c.want("goaway 2147483647 NO_ERROR")
+		c.open("GET", "/", true) // before the client knows
+		time.Sleep(3 * time.Second)
+		c.want("goaway 3 NO_ERROR")
+		c.open("GET", "/", true) // too late
+		time.Sleep(3 * time.Second)
+		c.want("1 headers :status=204 end", "3 headers :status=204 end")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took > 13*time.Second {
+			t.Errorf("Shutdown took %v", took)
+		}
+	})
+}
+
+// An idle connection is told that the server stops, and ends at once.
+func TestShutdownIdle(t *testing.T) {
+	talk(t, hello, func(c *client, s *gallop.Server) {
+		c.begin()
+		c.open("GET", "/", true)
+		c.want("1 "+ok13, "1 end after 13 bytes")
+		begun := time.Now()
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took > 8*time.Second {
+			t.Errorf("Shutdown took %v", took)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if n := len(c.got); n == 0 || c.got[n-1] != "goaway 1 NO_ERROR" {
+			t.Errorf("%q", c.got)
+		}
+	})
+}
