@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -21,7 +22,8 @@ type client struct {
 	*site
 	nc   net.Conn
 	fr   *http2.Framer
-	hold bool // gives no credit for DATA by itself
+	hold bool        // gives no credit for DATA by itself
+	mute atomic.Bool // acknowledges nothing: a server cannot know what has arrived
 
 	wmu   sync.Mutex // guards writing
 	block bytes.Buffer
@@ -81,13 +83,23 @@ func (l fields) status() int {
 // dial connects, and sends the preface and settings.
 func (w *site) dial(settings ...http2.Setting) *client {
 	w.t.Helper()
-	c := w.dialSilently()
+	c := w.newClient()
 	c.preface(settings...)
+	go c.read()
 	return c
 }
 
 // dialSilently connects and sends nothing.
 func (w *site) dialSilently() *client {
+	w.t.Helper()
+	c := w.newClient()
+	c.mute.Store(true)
+	go c.read()
+	return c
+}
+
+// newClient connects. Nothing is read yet.
+func (w *site) newClient() *client {
 	w.t.Helper()
 	nc := w.connect("h2")
 	c := &client{site: w, nc: nc, fr: http2.NewFramer(nc, nc), next: 1, changed: make(chan struct{}), streams: map[uint32]*stream{}, windows: map[uint32]uint32{}}
@@ -95,7 +107,6 @@ func (w *site) dialSilently() *client {
 	c.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.fr.MaxHeaderListSize = 1 << 20
 	c.enc = hpack.NewEncoder(&c.block)
-	go c.read()
 	return c
 }
 
@@ -173,11 +184,11 @@ func (c *client) take(f http2.Frame) {
 func (c *client) acknowledge(f http2.Frame) {
 	switch f := f.(type) {
 	case *http2.SettingsFrame:
-		if !f.IsAck() {
+		if !f.IsAck() && !c.mute.Load() {
 			c.send(c.fr.WriteSettingsAck)
 		}
 	case *http2.PingFrame:
-		if !f.IsAck() {
+		if !f.IsAck() && !c.mute.Load() {
 			c.send(func() error { return c.fr.WritePing(true, f.Data) })
 		}
 	case *http2.DataFrame:

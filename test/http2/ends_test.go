@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -293,7 +294,7 @@ func TestPoisonReleased(t *testing.T) {
 		}})
 		c := w.dial()
 		c.want(c.get("/kept", "x-own: value"), 200, "value")
-		c.wantAlive()
+		synctest.Wait()
 		if string(kept) == "value" {
 			w.t.Error("the memory of the request was not overwritten")
 		}

@@ -1,0 +1,221 @@
+package http2_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/gallop-http/gallop"
+)
+
+// between fails the test unless the time since begun is in this range. Limits are looked at once per second.
+func (w *site) between(begun time.Time, what string, least, most time.Duration) {
+	w.t.Helper()
+	if took := time.Since(begun); took < least || took > most {
+		w.t.Errorf("%s took %v, want %v to %v", what, took, least, most)
+	}
+}
+
+// A body that arrives too slowly is answered with 408, if the server collects it, and otherwise fails in the handler.
+func TestSlowBodies(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  gallop.Server
+		at   time.Duration
+	}{
+		{"ReadTimeout", gallop.Server{ReadTimeout: 20 * time.Second, MinBodyRate: -1}, 20 * time.Second},
+		{"MinBodyRate", gallop.Server{MinBodyRate: 1000}, 5 * time.Second},
+		{"HeaderReceived", gallop.Server{MinBodyRate: -1, HeaderReceived: func(*gallop.RequestHeader) gallop.RequestConfig {
+			return gallop.RequestConfig{ReadTimeout: 30 * time.Second}
+		}}, 30 * time.Second},
+	} {
+		for _, streaming := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/StreamRequestBody=%v", tt.name, streaming), func(t *testing.T) {
+				onSites(t, func(w *site) {
+					errs := make(chan error, 1)
+					w.serve(&gallop.Server{
+						ReadTimeout: tt.set.ReadTimeout, MinBodyRate: tt.set.MinBodyRate, HeaderReceived: tt.set.HeaderReceived,
+						IdleTimeout: time.Hour, StreamRequestBody: streaming, Handler: func(ctx *gallop.RequestCtx) {
+							if r := ctx.RequestBodyStream(); r != nil && string(ctx.Path()) == "/body" {
+								_, err := io.Copy(io.Discard, r)
+								errs <- err
+							}
+						}})
+					c := w.dial()
+					begun := time.Now()
+					id := c.open("POST", "/body", false)
+					c.data(id, "some", false)
+					if streaming {
+						if err := await(w, errs); err == nil || errors.Is(err, io.EOF) {
+							w.t.Errorf("the handler gets %v", err)
+						}
+						w.between(begun, "the handler", tt.at, tt.at+2*time.Second)
+					} else if st := c.awaitReset(id, http2.ErrCodeNo); st.head.status() != 408 {
+						w.t.Errorf("status %v", st.head)
+					}
+					w.between(begun, "the response", tt.at, tt.at+2*time.Second)
+					c.wantAlive()
+				})
+			})
+		}
+	}
+}
+
+// The time of a response is limited, whether the handler streams it or has returned.
+func TestWriteTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		limit time.Duration
+		at    time.Duration
+	}{{"WriteTimeout", 20 * time.Second, 20 * time.Second}, {"default", 0, 30 * time.Second}} {
+		t.Run(tt.name, func(t *testing.T) {
+			onSites(t, func(w *site) {
+				errs := make(chan error, 1)
+				w.serve(&gallop.Server{WriteTimeout: tt.limit, Handler: func(ctx *gallop.RequestCtx) {
+					switch string(ctx.Path()) {
+					case "/body":
+						ctx.SetBody(make([]byte, 100_000))
+					case "/reader":
+						ctx.SetBodyStream(strings.NewReader(strings.Repeat("x", 100_000)), -1)
+					case "/stream":
+						s, _ := ctx.StreamResponse()
+						_, err := s.Write(make([]byte, 100_000))
+						errs <- err
+					}
+				}})
+				c := w.dial(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000})
+				c.hold = true
+				for _, path := range []string{"/body", "/reader", "/stream"} {
+					begun := time.Now()
+					id := c.open("GET", path, true)
+					c.until("a reset", func() bool { return c.streams[id].code != nil })
+					w.between(begun, path, tt.at, tt.at+3*time.Second)
+					if path == "/stream" {
+						if err := await(w, errs); err == nil {
+							w.t.Error("the write has not failed")
+						}
+					}
+				}
+				c.wantAlive()
+			})
+		})
+	}
+}
+
+// A connection that does not begin, or does not finish a header block, ends after ReadHeaderTimeout.
+func TestReadHeaderTimeout(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.serve(&gallop.Server{Handler: echo, ReadHeaderTimeout: 7 * time.Second})
+		begun := time.Now()
+		silent := w.dialSilently()
+		silent.awaitEnd()
+		w.between(begun, "a silent client", 7*time.Second, 9*time.Second)
+
+		c := w.dial()
+		c.wantAlive()
+		time.Sleep(20 * time.Second)
+		c.wantAlive()
+		begun = time.Now()
+		c.send(func() error {
+			return c.fr.WriteHeaders(http2.HeadersFrameParam{StreamID: c.next, BlockFragment: []byte{0x82}})
+		})
+		if aways := c.awaitEnd(); len(aways) == 0 || aways[0].code != http2.ErrCodeEnhanceYourCalm {
+			w.t.Errorf("unfinished block: %v", aways)
+		}
+		w.between(begun, "an unfinished block", 7*time.Second, 10*time.Second)
+	})
+}
+
+// Only connections without streams are idle.
+func TestIdleTimeout(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.serve(&gallop.Server{IdleTimeout: 20 * time.Second, Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/slow" {
+				time.Sleep(time.Minute)
+			}
+		}})
+		c := w.dial()
+		c.want(c.get("/slow"), 200, "")
+		time.Sleep(15 * time.Second)
+		c.wantAlive()
+		begun := time.Now()
+		aways := c.awaitEnd()
+		w.between(begun, "an idle connection", 20*time.Second, 22*time.Second)
+		if len(aways) != 1 || aways[0].code != http2.ErrCodeNo || aways[0].last != 3 {
+			w.t.Errorf("GOAWAY %v", aways)
+		}
+	})
+}
+
+func TestMaxConcurrentRequests(t *testing.T) {
+	onSites(t, func(w *site) {
+		release, started := make(chan bool), make(chan bool, 2)
+		w.serve(&gallop.Server{MaxConcurrentRequests: 2, Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/slow" {
+				started <- true
+				<-release
+			}
+		}})
+		c := w.dial()
+		var ids []uint32
+		for range 2 {
+			ids = append(ids, c.open("GET", "/slow", true))
+			await(w, started)
+		}
+		if st := c.get("/"); st.head.status() != 503 {
+			w.t.Errorf("third request: %v", st.head)
+		}
+		close(release)
+		for _, id := range ids {
+			c.want(c.await(id), 200, "")
+		}
+		c.want(c.get("/"), 200, "")
+	})
+}
+
+// A connection that has served its requests ends with two GOAWAY frames, and serves what its client has begun before.
+func TestLastRequests(t *testing.T) {
+	for name, set := range map[string]*gallop.Server{
+		"MaxRequestsPerConn": {MaxRequestsPerConn: 2},
+		"DisableKeepalive":   {DisableKeepalive: true},
+		"SetConnectionClose": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSites(t, func(w *site) {
+				var calls atomic.Int32
+				w.serve(&gallop.Server{MaxRequestsPerConn: set.MaxRequestsPerConn, DisableKeepalive: set.DisableKeepalive,
+					Handler: func(ctx *gallop.RequestCtx) {
+						calls.Add(1)
+						if name == "SetConnectionClose" && string(ctx.Path()) == "/last" {
+							ctx.SetConnectionClose()
+						}
+						if string(ctx.Path()) == "/slow" {
+							time.Sleep(10 * time.Second)
+							ctx.SetBodyString("slow")
+						}
+					}})
+				c := w.dial()
+				slow := c.open("GET", "/slow", true)
+				time.Sleep(time.Millisecond)
+				c.mute.Store(true) // so that the server waits for streams that may be on their way
+				c.want(c.get("/last"), 200, "")
+				after := c.open("GET", "/after", true)
+				c.want(c.await(after), 200, "")
+				c.want(c.await(slow), 200, "slow")
+				aways := c.awaitEnd()
+				if len(aways) != 2 || aways[0] != (away{1<<31 - 1, http2.ErrCodeNo}) || aways[1] != (away{after, http2.ErrCodeNo}) {
+					w.t.Errorf("GOAWAY %v", aways)
+				}
+				if calls.Load() != 3 {
+					w.t.Errorf("%d calls", calls.Load())
+				}
+			})
+		})
+	}
+}
