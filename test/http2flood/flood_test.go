@@ -1,0 +1,109 @@
+package http2flood
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/test/internal/servertest"
+)
+
+// heapPerAttacker is how much memory a hostile connection may cost.
+const heapPerAttacker = 2 << 20
+
+// Each attack ends with the right GOAWAY within a number of frames.
+func TestBursts(t *testing.T) {
+	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := start(t, over, stream)
+		for _, a := range attacks {
+			t.Run(a.name, func(t *testing.T) {
+				if err := a.run(s); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+}
+
+// stream has handlers read request bodies themselves.
+func stream(s *gallop.Server) { s.StreamRequestBody = true }
+
+// run sends as many frames as the attack may, and judges how the connection ends.
+func (a *attack) run(s *site) error {
+	p, err := dial(s.addr)
+	if err != nil {
+		return err
+	}
+	if a.before != nil {
+		a.before(p)
+	}
+	for p.frames < a.frames && p.isAlive() {
+		a.next(p)
+	}
+	p.flush()
+	code, err := p.verdict(10 * time.Second)
+	if err != nil || code != a.want {
+		return fmt.Errorf("after %d frames: GOAWAY %v, %w; want %v", p.frames, code, err, a.want)
+	}
+	return nil
+}
+
+// While several attackers come again and again, the server's memory and the number of its handlers stay bounded, and a good
+// client is served.
+func TestFloods(t *testing.T) {
+	const together = 7
+	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+		for batch := range slices.Chunk(attacks, together) {
+			t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, over, batch) })
+		}
+	})
+}
+
+func testFlood(t *testing.T, over gallop.EngineType, batch []attack) {
+	s := start(t, over, stream)
+	good := newGoodClient(s.addr)
+	defer good.close()
+	quiet := good.measure(t, time.Now().Add(300*time.Millisecond))
+	idle := liveHeap()
+	end := time.Now().Add(floodTime())
+	var group sync.WaitGroup
+	var bursts atomic.Int64
+	for _, a := range batch {
+		group.Go(func() {
+			for time.Now().Before(end) {
+				if err := a.run(s); err != nil {
+					t.Errorf("%s: %v", a.name, err)
+					return
+				}
+				bursts.Add(1)
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+	}
+	group.Go(func() {
+		for time.Now().Before(end) {
+			time.Sleep(300 * time.Millisecond)
+			if grown := liveHeap() - idle; grown > int64(len(batch)*heapPerAttacker) {
+				t.Errorf("%d attackers cost %d KiB", len(batch), grown>>10)
+			}
+		}
+	})
+	loud := good.measure(t, end)
+	group.Wait()
+	if most := s.most.Load(); most > int64(2*streams*len(batch)+1) {
+		t.Errorf("%d handlers ran at a time", most)
+	}
+	if loud.p99 > 5*quiet.p99+lenient {
+		t.Errorf("a good client: p99 was %v, and is %v while the server is attacked", quiet.p99, loud.p99)
+	}
+	t.Logf("%d bursts, %d handlers at a time; good client: %d requests, p99 %v, before %v", bursts.Load(), s.most.Load(),
+		loud.n, loud.p99, quiet.p99)
+}
+
+// lenient is how much longer requests may take on a busy machine: attackers, server and clients share its processors.
+var lenient = time.Duration(400/min(runtime.GOMAXPROCS(0), 4)) * time.Millisecond
