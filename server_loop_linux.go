@@ -326,7 +326,6 @@ func (s *Server) runH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 // finishH2 ends an HTTP/2 connection.
 func (s *Server) finishH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 	w.Local = nil
-	c.EndWait()
 	s.logH2End(h2, c.Err)
 	h2.finish(&c.Conn, func() {
 		c.release()

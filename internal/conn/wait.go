@@ -135,9 +135,6 @@ func (c *Conn) CountTurn() {
 	c.counted++
 }
 
-// EndWait ends the wait of a connection on a loop that its wire is about to close for a reason of its own. A push can fail, for
-// example, while the connection waits.
-func (c *Conn) EndWait() { c.Entry.giveUp() }
 
 // BeginClosing is called before the connection is closed. Table.CloseAll leaves it alone from then on.
 func (c *Conn) BeginClosing() { c.Entry.become(phaseClosing) }
