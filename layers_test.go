@@ -88,7 +88,7 @@ var layers = map[string]layer{
 	"test/http2":               {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2clients":        {user: true},
 	"test/http2time":           {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
-	"test/http2flood":          {user: true, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
+	"test/http2flood":          {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
 }
 

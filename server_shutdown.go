@@ -39,6 +39,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 		}
 	}
 	s.conns.Table.CloseListeners(ctx, conn.AcceptGrace)
+	s.h2.shutDown()
 	s.onShutdown.call(&s.conns.Log)
 	s.conns.Away.End(ctx)
 	s.conns.Stop()
@@ -69,6 +70,7 @@ func (s *Server) Close() error {
 	s.endKeepAlives()
 	s.conns.Ending.Store(true)
 	s.conns.Stop()
+	s.h2.shutDown()
 	s.closeListenersNow()
 	s.conns.Table.CloseAll(conn.ClosePatience)
 	s.conns.Table.WaitUntil(context.Background(), s.conns.Table.IsCutOff)
@@ -156,7 +158,6 @@ func (s *Server) endKeepAlives() {
 	defer k.mu.Unlock()
 	k.ended = true
 	s.conns.Stopping.Store(true)
-	s.h2.shutDown()
 }
 
 // onShutdown has the functions that Shutdown calls.
