@@ -59,7 +59,7 @@ type Conn struct {
 
 	held         int32 // bytes for which credit is held back
 	holds        bool
-	freeUpdates  uint16 // WINDOW_UPDATE frames that are not counted as control frames
+	freeUpdates  uint32 // WINDOW_UPDATE frames that are not counted as control frames
 	freeRefusals uint16 // refused streams that are not counted, while the peer may not know the limit of streams
 
 	preface     uint8 // bytes of the preface that have arrived
