@@ -345,3 +345,34 @@ func TestBucketsRefill(t *testing.T) {
 		t.Errorf("%v are missing", a.missing)
 	}
 }
+
+// A client that opens both windows for every 4 KiB that it has read, as clients in Go do, is not limited, even if it reads only
+// after everything was sent.
+func TestUpdatesOfReaders(t *testing.T) {
+	const bodies, size, step = 10, 1 << 20, 4 << 10
+	s := started(t)
+	s.feed([]byte(settings(4, size) + frame(typeWindowUpdate, 0, 0, number(bodies*size))))
+	s.on = func(ev Event) {
+		if ev.Kind == Head {
+			s.c.Respond(ev.Stream, 200, nil, false)
+		}
+	}
+	for i := range uint32(bodies) {
+		id := 2*i + 1
+		s.feed([]byte(request(id)))
+		for sent := 0; sent < size; s.drain(t) {
+			n, ok := s.c.WriteData(id, make([]byte, size-sent), false, s.now)
+			if sent += n; n == 0 || !ok {
+				t.Fatalf("stream %d: sent %d bytes, %v", id, sent, ok)
+			}
+		}
+	}
+	for i := range uint32(bodies) {
+		for range size / step {
+			s.feed([]byte(frame(typeWindowUpdate, 0, 0, number(step)) + frame(typeWindowUpdate, 0, 2*i+1, number(step))))
+		}
+	}
+	if s.failed {
+		t.Errorf("the connection failed: %v", s.c.failed)
+	}
+}

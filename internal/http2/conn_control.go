@@ -6,11 +6,13 @@ const (
 	// settingsPerToken is how many settings in a frame cost as much as a control frame.
 	settingsPerToken = 16
 
-	// A peer may send some WINDOW_UPDATE frames that are not counted: for each stream, and for each DATA frame that this side
-	// sends. It cannot collect more than maxFreeUpdates.
+	// A peer may send some WINDOW_UPDATE frames that are not counted: for each stream, for each DATA frame that this side sends,
+	// and for each bytesPerUpdate bytes of it. Clients in Go send two for every 4 KiB that they have read. The peer cannot collect
+	// more than maxFreeUpdates, which is enough for 64 MiB that were sent before they were read.
 	updatesPerStream = 2
 	updatesPerData   = 2
-	maxFreeUpdates   = 1000
+	bytesPerUpdate   = 1 << 10
+	maxFreeUpdates   = 1 << 16
 )
 
 // takeSettings takes SETTINGS.

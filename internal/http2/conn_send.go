@@ -100,7 +100,7 @@ func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bo
 		c.out.buf = appendData(c.out.buf, id, p[:n], whole && end)
 		st.send -= sendWindow(n)
 		c.send -= sendWindow(n)
-		c.freeUpdates = min(c.freeUpdates+updatesPerData, maxFreeUpdates)
+		c.freeUpdates = min(c.freeUpdates+updatesPerData+uint32(n/bytesPerUpdate), maxFreeUpdates)
 		if n >= tinyFrame {
 			c.abuse.put(controlFrames, 1)
 			c.abuse.put(tinyWindows, 1)
