@@ -38,7 +38,8 @@ func (st *h2Stream) beginBody(head *message.Head) (ready bool) {
 	req := &x.ctx.Request
 	switch {
 	case x.body.kind == message.NoBody:
-		if head.Length == 0 && s.StreamRequestBody {
+		announced := head.Length == 0 || head.Body != message.NoBody // by a head without END_STREAM
+		if announced && s.StreamRequestBody {
 			req.setStream(emptyBody{}, 0)
 		}
 		return true

@@ -29,6 +29,7 @@ type peer struct {
 	goAway *http2.GoAwayFrame // the last one
 	resets map[uint32]http2.ErrCode
 	seen   map[http2.FrameType]int // frames of the server, without acknowledgments
+	status string                  // of the last response
 	err    error                   // why reading ended
 }
 
@@ -54,8 +55,9 @@ func newPeer(nc net.Conn) *peer {
 	p := &peer{nc: nc, out: bufio.NewWriterSize(nc, 8<<10), ended: make(chan struct{})}
 	p.resets, p.seen = map[uint32]http2.ErrCode{}, map[http2.FrameType]int{}
 	p.Framer = http2.NewFramer(p.out, bufio.NewReaderSize(nc, 4<<10))
-	p.AllowIllegalWrites, p.AllowIllegalReads = true, true
+	p.AllowIllegalWrites = true
 	p.SetReuseFrames()
+	p.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	p.enc = hpack.NewEncoder(&p.block)
 	p.id = ^uint32(0)
 	return p
@@ -86,6 +88,8 @@ func (p *peer) read() {
 			return
 		}
 		switch f := f.(type) {
+		case *http2.MetaHeadersFrame:
+			p.status = f.PseudoValue("status")
 		case *http2.GoAwayFrame:
 			kept := *f
 			p.goAway = &kept

@@ -63,6 +63,9 @@ func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *s
 			t.Error(err)
 		}
 		s.log.WantNoPanic(t)
+		if t.Failed() {
+			t.Log(s.log.String())
+		}
 	})
 	return s
 }
@@ -87,6 +90,10 @@ func (s *site) handle(ctx *gallop.RequestCtx) {
 	case "/read":
 		if body := ctx.RequestBodyStream(); body != nil {
 			_, _ = io.Copy(io.Discard, body)
+		}
+	case "/has":
+		if ctx.RequestBodyStream() == nil {
+			ctx.SetStatusCode(gallop.StatusTeapot)
 		}
 	case "/echo":
 		stream, err := ctx.StreamResponse()
