@@ -93,10 +93,11 @@ func (a *abuse) tick(now int64) {
 
 // take takes n tokens. It returns the error of the bucket if there are not enough.
 func (a *abuse) take(k bucketKind, n int32) *Error {
-	if a.full(k)-a.missing[k] < n*thousand {
+	missing := a.missing[k] + n*thousand
+	if missing > bucketRules[k].burst*thousand && missing > a.full(k) { // most of the time, the burst is enough
 		return bucketRules[k].err
 	}
-	a.missing[k] += n * thousand
+	a.missing[k] = missing
 	return nil
 }
 

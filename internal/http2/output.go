@@ -23,8 +23,8 @@ type output struct {
 	buf   []byte
 	sent  uint32
 	mark  uint32
-	older uint16
-	newer uint16
+	older uint32
+	newer uint32
 }
 
 func (o *output) unsent() int { return len(o.buf) - int(o.sent) }
