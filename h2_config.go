@@ -66,9 +66,9 @@ func (s *Server) speaksH1() bool { return s.Protocols == nil || s.Protocols.HTTP
 // speaksH2C reports whether the server serves HTTP/2 without TLS.
 func (s *Server) speaksH2C() bool { return s.Protocols != nil && s.Protocols.UnencryptedHTTP2() }
 
-// endsAfter reports whether a connection ends after this number of requests.
+// endsAfter reports whether a connection ends after the response to its latest request, which has this number.
 func (s *Server) endsAfter(turns uint64) bool {
-	return s.DisableKeepalive || s.MaxRequestsPerConn > 0 && turns >= uint64(s.MaxRequestsPerConn)
+	return s.DisableKeepalive || s.conns.Stopping.Load() || s.MaxRequestsPerConn > 0 && turns >= uint64(s.MaxRequestsPerConn)
 }
 
 // permitsCipher reports whether HTTP/2 may be used with the cipher suite of a connection (RFC 9113 §9.2.2).

@@ -38,6 +38,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+	s.h2.shutDown()
 	s.conns.Table.CloseListeners(ctx, conn.AcceptGrace)
 	s.onShutdown.call(&s.conns.Log)
 	s.conns.Away.End(ctx)
@@ -67,6 +68,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()
+	s.h2.shutDown()
 	s.conns.Ending.Store(true)
 	s.conns.Stop()
 	s.closeListenersNow()
@@ -145,6 +147,7 @@ func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	s.conns.Stopping.Store(!enabled)
 	s.conns.NoIdle.Store(!enabled)
 	if !enabled {
+		s.h2.shutDownIdle()
 		s.conns.Table.WarnIdle(true)
 		time.AfterFunc(conn.IdleGrace, func() { s.conns.Table.EndWarned(true) })
 	}
@@ -156,7 +159,6 @@ func (s *Server) endKeepAlives() {
 	defer k.mu.Unlock()
 	k.ended = true
 	s.conns.Stopping.Store(true)
-	s.h2.shutDown()
 }
 
 // onShutdown has the functions that Shutdown calls.

@@ -26,12 +26,12 @@ func (w *site) between(begun time.Time, what string, least, most time.Duration) 
 func TestSlowBodies(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		set  gallop.Server
+		set  *gallop.Server
 		at   time.Duration
 	}{
-		{"ReadTimeout", gallop.Server{ReadTimeout: 20 * time.Second, MinBodyRate: -1}, 20 * time.Second},
-		{"MinBodyRate", gallop.Server{MinBodyRate: 1000}, 5 * time.Second},
-		{"HeaderReceived", gallop.Server{MinBodyRate: -1, HeaderReceived: func(*gallop.RequestHeader) gallop.RequestConfig {
+		{"ReadTimeout", &gallop.Server{ReadTimeout: 20 * time.Second, MinBodyRate: -1}, 20 * time.Second},
+		{"MinBodyRate", &gallop.Server{MinBodyRate: 1000}, 5 * time.Second},
+		{"HeaderReceived", &gallop.Server{MinBodyRate: -1, HeaderReceived: func(*gallop.RequestHeader) gallop.RequestConfig {
 			return gallop.RequestConfig{ReadTimeout: 30 * time.Second}
 		}}, 30 * time.Second},
 	} {
