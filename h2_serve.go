@@ -32,6 +32,8 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 		c.failed = http2.ErrInadequateSecurity
 		c.engine.Fail(http2.ErrInadequateSecurity)
 	}
+	c.active = seat.TLS == nil && len(input) > 0 // as HTTP/1 has reported
+	seat.OwnReports, seat.Wakeable = true, c.lc == nil
 	c.keep(input)
 	if s.h2.add(c) {
 		c.engine.Shutdown()
@@ -66,15 +68,26 @@ func (c *h2Conn) work() {
 			return
 		case st.gone.Load():
 			st.end()
-		case st.judged || st.judge(c.seat, &known):
+		case st.judged || c.judge(st, &known):
 			c.begin(st)
 		}
 	}
 }
 
+// judge judges a request. ready means that its handler can be called, or that it is refused.
+func (c *h2Conn) judge(st *h2Stream, known *target.KnownHost) (ready bool) {
+	if !c.active && c.srv.ConnState != nil {
+		c.report(conn.StateActive)
+	}
+	return st.judge(c.seat, known)
+}
+
 // wait waits for input: with streams open, and otherwise for a new one.
 func (c *h2Conn) wait(seat *conn.Conn) conn.Next {
 	busy, full, err := c.look()
+	if c.active && !busy && c.srv.ConnState != nil && !c.mayGoOn() {
+		c.report(conn.StateIdle)
+	}
 	switch {
 	case err != nil:
 		return seat.EndedBy(err)
@@ -88,13 +101,19 @@ func (c *h2Conn) wait(seat *conn.Conn) conn.Next {
 	if busy {
 		n = seat.WaitMore()
 	} else {
-		seat.IdleBy, seat.Wakeable = c.idleUntil(seat.Now), true
+		seat.IdleBy = c.idleUntil(seat.Now)
 		n = seat.WaitIdle()
 	}
 	if n == conn.Ended && seat.Err == conn.ErrIdle && c.mayGoOn() {
 		return conn.Park
 	}
 	return n
+}
+
+// report tells the program about a new state.
+func (c *h2Conn) report(state conn.State) {
+	c.active = state == conn.StateActive
+	c.seat.Guard("ConnState", func() { c.seat.Report(state) })
 }
 
 // look sends what there is to send. busy means that the connection is in the middle of something; full that it reads no further
@@ -276,15 +295,45 @@ func (l *h2Conns) shutDown() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ending = true
+	l.shutDownIf(func(*h2Conn) bool { return true })
+}
+
+// shutDownIdle does the same for connections that have carried requests and wait for more.
+func (l *h2Conns) shutDownIdle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shutDownIf(func(c *h2Conn) bool { return c.turns > 0 && c.held == 0 })
+}
+
+// shutDownIf shuts down connections of which cond is true, which is called while they are locked. l is locked.
+func (l *h2Conns) shutDownIf(cond func(*h2Conn) bool) {
 	for c := l.first; c != nil; c = c.next {
 		c.mu.Lock()
-		if !c.over {
+		if !c.over && cond(c) {
 			c.borrow()
 			c.engine.Shutdown()
 			c.watchTime()
 			c.wake()
 		}
 		c.mu.Unlock()
+	}
+}
+
+// correct corrects the numbers of active and of idle connections: a connection of a loop is active while it has streams, whatever
+// it waited for when it was parked.
+func (l *h2Conns) correct(stats *ServerStats) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := l.first; c != nil; c = c.next {
+		if c.lc == nil {
+			continue
+		}
+		switch active, counted := c.mayGoOn(), !c.lc.Entry.Waits(); {
+		case active && !counted && stats.Idle > 0:
+			stats.Active, stats.Idle = stats.Active+1, stats.Idle-1
+		case !active && counted && stats.Active > 0:
+			stats.Active, stats.Idle = stats.Active-1, stats.Idle+1
+		}
 	}
 }
 

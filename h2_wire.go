@@ -36,6 +36,7 @@ type h2Conn struct {
 	spare   *h2Stream  // gets the next head, while frames are taken
 	partial []byte     // a frame of which the rest has not arrived
 	seat    *conn.Conn // while it is served
+	active  bool       // the program knows the connection as active
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.

@@ -71,6 +71,7 @@ func (h loopServer) attach(w *poll.Worker, pc *poll.Conn) (c *serverConn, lc *co
 	}
 	c = h.s.connOf(w)
 	c.attach(w, lc)
+	c.OwnReports = h2 != nil
 	return c, lc, h2
 }
 
@@ -133,7 +134,7 @@ func (s *Server) release(w *poll.Worker) {
 // attach takes lc, which w serves. c serves no connection, and its Seat is empty.
 func (c *serverConn) attach(w *poll.Worker, lc *conn.LoopConn) {
 	c.Conn.Attach(w, lc)
-	c.close = false
+	c.close, c.OwnReports = false, false
 }
 
 // runOn serves the connection that c is attached to until it goes back to its loop, is moved
@@ -320,6 +321,7 @@ func (s *Server) runH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 			return
 		}
 		c.attach(w, lc)
+		c.OwnReports = true
 	}
 }
 

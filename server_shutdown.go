@@ -38,6 +38,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+	s.h2.shutDown()
 	s.conns.Table.CloseListeners(ctx, conn.AcceptGrace)
 	s.h2.shutDown()
 	s.onShutdown.call(&s.conns.Log)
@@ -68,6 +69,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()
+	s.h2.shutDown()
 	s.conns.Ending.Store(true)
 	s.conns.Stop()
 	s.h2.shutDown()
@@ -147,6 +149,7 @@ func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	s.conns.Stopping.Store(!enabled)
 	s.conns.NoIdle.Store(!enabled)
 	if !enabled {
+		s.h2.shutDownIdle()
 		s.conns.Table.WarnIdle(true)
 		time.AfterFunc(conn.IdleGrace, func() { s.conns.Table.EndWarned(true) })
 	}

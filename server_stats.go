@@ -90,6 +90,7 @@ func (s *Server) Stats() ServerStats {
 	n := table.CountStates()
 	stats.Accepted, stats.Connections = n.Accepted, n.Open
 	stats.Active, stats.Idle, stats.Handshaking = n.Active, n.Idle, n.Shaking
+	s.h2.correct(&stats)
 	loops := s.conns.LoopCounts()
 	stats.Loop = LoopStats{
 		Inline: loops.OnLoop, Pooled: loops.OffLoop, Overtaken: loops.Overtaken,

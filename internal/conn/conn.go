@@ -26,15 +26,16 @@ type Conn struct {
 	Input  Input
 	Output Output
 
-	ID       uint64
-	Turns    uint64    // how often the wire has got something to serve
-	counted  int64     // of the turns, those that the server's counts do not have yet
-	since    time.Time // when the connection began, see Begun
-	Ready    time.Time // when its first bytes could arrive
-	Now      time.Time // when the last bytes arrived, or a later look at the clock
-	clock    clock.Watch
-	Wakeable bool      // Wake also ends WaitIdle, which then returns Step without input
-	IdleBy   time.Time // when a connection that belongs to no loop has been idle for too long; zero: after Settings.Idle
+	ID         uint64
+	Turns      uint64    // how often the wire has got something to serve
+	counted    int64     // of the turns, those that the server's counts do not have yet
+	since      time.Time // when the connection began, see Begun
+	Ready      time.Time // when its first bytes could arrive
+	Now        time.Time // when the last bytes arrived, or a later look at the clock
+	clock      clock.Watch
+	OwnReports bool      // the wire reports StateActive and StateIdle
+	Wakeable   bool      // of a connection without a loop: other goroutines of the wire write, count what they write, and end WaitIdle with Wake
+	IdleBy     time.Time // when a connection that belongs to no loop has been idle for too long; zero: after Settings.Idle
 
 	lent   bool  // the program has passed the connection, which is from no listener
 	abrupt bool  // if the connection ends now, it ends with a reset, see BeginAbrupt
@@ -107,6 +108,13 @@ func (c *Conn) Panicked(text string, v any) {
 func (c *Conn) Report(state State) {
 	if c.Server.hooks.State != nil {
 		c.Server.hooks.State(c.NC, state)
+	}
+}
+
+// reportTurn reports that a turn has begun or ended, unless the wire does.
+func (c *Conn) reportTurn(state State) {
+	if !c.OwnReports {
+		c.Report(state)
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *Conn) waitOnLoop() Next {
 	}
 	waited := c.Entry.waits() // until the loop had it served
 	if !waited {
-		c.Report(StateIdle)
+		c.reportTurn(StateIdle)
 		c.Entry.become(phaseIdle)
 	}
 	n := Step

@@ -112,6 +112,9 @@ func (c *Entry) waits() bool {
 	return p >= phaseIdle && p <= phaseEnding
 }
 
+// Waits reports whether c waits for the first bytes of a turn. Any goroutine may call it.
+func (c *Entry) Waits() bool { return c.waits() }
+
 // giveUp moves a connection that has waited for bytes, or still does, to its end.
 func (c *Entry) giveUp() bool {
 	return c.move(phaseIdle, phaseEnding) || c.move(phaseLast, phaseEnding)

@@ -23,12 +23,17 @@ func (c *Conn) Counts() *Counts { return &c.Server.Counts[c.ID%countShards] }
 // Publish adds what c has counted to the counts of the server. Nobody else may use the input and the output.
 func (c *Conn) Publish() {
 	if c.counted|c.Input.counted|c.Output.counted != 0 {
-		n := c.Counts()
-		n.Turns.Add(c.counted)
-		c.counted = 0
-		c.Input.publish(n)
-		c.Output.publish(n)
+		c.publishTurns()
+		c.Output.publish(c.Counts())
 	}
+}
+
+// publishTurns does the same without the output.
+func (c *Conn) publishTurns() {
+	n := c.Counts()
+	n.Turns.Add(c.counted)
+	c.counted = 0
+	c.Input.publish(n)
 }
 
 func (in *Input) publish(n *Counts) {
@@ -50,6 +55,9 @@ func (in *Input) Count(n int) {
 
 // count counts bytes that were written.
 func (o *Output) count(n int64) {
+	if o.C.Wakeable {
+		return
+	}
 	if o.counted += n; o.counted >= countLag {
 		o.publish(o.C.Counts())
 	}

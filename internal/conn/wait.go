@@ -16,7 +16,7 @@ var ErrIdle = errors.New("the connection stayed idle")
 func (c *Conn) WaitIdle() Next {
 	switch now := c.Entry.now(); {
 	case now == phaseStarted && c.Loop.fresh(c.Turns) && !c.Input.Empty():
-		c.Report(StateActive)
+		c.reportTurn(StateActive)
 		return Step
 	case now == phaseQueued && !c.Input.Empty():
 		return Step
@@ -30,25 +30,23 @@ func (c *Conn) WaitIdle() Next {
 	if c.Loop.Conn != nil {
 		return c.waitOnLoop()
 	}
-	looked := c.Output.looked
-	if err := c.Output.Flush(); err != nil {
+	if err := c.flushBeforeIdle(); err != nil {
 		return c.EndedBy(err)
-	}
-	if c.Turns > 0 {
-		if c.Now = c.Output.looked; c.Now.Equal(looked) { // nothing was written, or without a look at the clock
-			c.readClock()
-		}
 	}
 	timeout := c.Set.Idle
 	if c.Turns == 0 {
 		timeout = clock.Shorter(timeout, c.Set.First)
 	} else {
-		c.Report(StateIdle)
-		if !c.IdleBy.IsZero() {
-			timeout = max(c.IdleBy.Sub(c.Now), 1)
-		}
+		c.reportTurn(StateIdle)
 	}
-	c.Publish()
+	if !c.IdleBy.IsZero() {
+		timeout = max(c.IdleBy.Sub(c.Now), 1)
+	}
+	if c.Wakeable {
+		c.publishTurns()
+	} else {
+		c.Publish()
+	}
 	// In this order Shutdown either finds the connection idle, and its deadline is the
 	// last one to be set, or has begun before, and is seen here.
 	c.Input.arm(timeout)
@@ -68,6 +66,24 @@ func (c *Conn) WaitIdle() Next {
 	return c.beganTurn(err)
 }
 
+// flushBeforeIdle sends what was gathered, and has Now say when the connection becomes idle.
+func (c *Conn) flushBeforeIdle() error {
+	if c.Wakeable { // another goroutine may be writing
+		c.readClock()
+		return nil
+	}
+	looked := c.Output.looked
+	if err := c.Output.Flush(); err != nil {
+		return err
+	}
+	if c.Turns > 0 {
+		if c.Now = c.Output.looked; c.Now.Equal(looked) { // nothing was written, or without a look at the clock
+			c.readClock()
+		}
+	}
+	return nil
+}
+
 // beganTurn is the end of WaitIdle: err is the result of waiting for the first byte.
 func (c *Conn) beganTurn(err error) Next {
 	if err != nil {
@@ -80,7 +96,7 @@ func (c *Conn) beganTurn(err error) Next {
 	if !c.Entry.move(phaseIdle, phaseActive) {
 		c.beginLate(phaseActive)
 	}
-	c.Report(StateActive)
+	c.reportTurn(StateActive)
 	return Step
 }
 
