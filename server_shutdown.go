@@ -40,7 +40,6 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	}
 	s.h2.shutDown()
 	s.conns.Table.CloseListeners(ctx, conn.AcceptGrace)
-	s.h2.shutDown()
 	s.onShutdown.call(&s.conns.Log)
 	s.conns.Away.End(ctx)
 	s.conns.Stop()
@@ -72,7 +71,6 @@ func (s *Server) Close() error {
 	s.h2.shutDown()
 	s.conns.Ending.Store(true)
 	s.conns.Stop()
-	s.h2.shutDown()
 	s.closeListenersNow()
 	s.conns.Table.CloseAll(conn.ClosePatience)
 	s.conns.Table.WaitUntil(context.Background(), s.conns.Table.IsCutOff)

@@ -151,7 +151,6 @@ func (c *Conn) CountTurn() {
 	c.counted++
 }
 
-
 // BeginClosing is called before the connection is closed. Table.CloseAll leaves it alone from then on.
 func (c *Conn) BeginClosing() { c.Entry.become(phaseClosing) }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// What a handler learns about the request and its connection.
+// A handler learns all about the request and its connection.
 func TestRequestsAsHandlersSeeThem(t *testing.T) {
 	onSites(t, func(w *site) {
 		w.handle(func(ctx *gallop.RequestCtx) {
