@@ -96,12 +96,12 @@ type HostClient struct {
 	// proxies, the client also uses TLSConfig, but ignores its ServerName.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
-	// Protocols is the set of protocols to use. Nil means the protocols that this version of the module
-	// recommends. If the set contains a protocol that this version does not support, every call fails with an
-	// error that wraps ErrProtocols. Do not change the set after the first call.
+	// Protocols is the set of protocols to use. Nil means HTTP/1, the only protocol that the clients of this version
+	// support. If the set contains another protocol or lacks HTTP/1, every call fails with an error that wraps
+	// ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
+	// HTTP2 configures HTTP/2 connections. The clients of this version speak only HTTP/1, so HTTP2 has no effect yet.
 	HTTP2 *HTTP2Config
 
 	// MaxConns limits the open connections. Zero or a negative value means DefaultMaxConnsPerHost. When the limit is

@@ -11,9 +11,9 @@ import (
 // Upgrade returns the protocol that the client wants to switch to, in lower case, such as "websocket". If the client
 // does not ask for an upgrade, ok is false.
 //
-// The client asks for an upgrade with the headers Upgrade and Connection: upgrade (RFC 9110 §7.8). Upgrade returns the first
-// protocol in the Upgrade header. Call AcceptStream to accept the upgrade. HTTP/2 has no upgrades, so ok is false for a
-// request that arrived over HTTP/2. This version does not support extended CONNECT (RFC 8441).
+// The client asks for an upgrade with the headers Upgrade and Connection: upgrade (RFC 9110 §7.8). Upgrade returns the
+// first protocol in the Upgrade header. Call AcceptStream to accept the upgrade. HTTP/2 has no upgrades, so ok is false
+// for a request that arrived over HTTP/2. This version does not support extended CONNECT (RFC 8441).
 func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	h := &ctx.Request.Header
 	if h.IsConnect() || h.minor() == 0 || !h.ConnectionUpgrade() {
@@ -38,9 +38,10 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 // connection switches to the protocol that the method Upgrade returns. To switch to a different protocol, set the
 // Upgrade header in ctx.Response.
 //
-// AcceptStream needs a connection that HijackConn can take over. In this version, AcceptStream does not work over HTTP/2: the
-// error wraps errors.ErrUnsupported. The status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The server
-// does not close the returned connection when the handler returns, so the program must close the connection.
+// AcceptStream needs a connection that HijackConn can take over. In this version, AcceptStream does not work over
+// HTTP/2: the error wraps errors.ErrUnsupported. The status is 101 (Switching Protocols) for an upgrade and 200 for a
+// CONNECT. The server does not close the returned connection when the handler returns, so the program must close the
+// connection.
 //
 // AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
 // HijackConn cannot take over the connection. After an error, ctx.Response is unchanged, unless the connection caused

@@ -15,14 +15,14 @@ import (
 // earlier, call Flush. If StreamResponse is called again, it returns the same stream.
 //
 // If the response header has a Content-Length, the handler must write exactly that many bytes. Without a
-// Content-Length, the body is sent in chunks. For an HTTP/1.0 client, or after
+// Content-Length, HTTP/1.1 sends the body in chunks. For an HTTP/1.0 client, or after
 // Header.SetContentLength(LengthUntilClose), the server ends the body by closing the connection. After StreamResponse,
 // the handler may still declare trailers with ResponseHeader.AddTrailer and set their values. The server sends the
 // trailers when the handler returns. After StreamResponse, other changes to ctx.Response have no effect.
 //
 // If the handler panics or writes fewer bytes than Content-Length says, the server closes the connection. If the client
 // could mistake the close for the end of the body, the server resets the connection instead. The reset shows the client
-// that the body is truncated.
+// that the body is truncated. Over HTTP/2, the server resets only the request's stream.
 //
 // After StreamResponse, the handler can still read the request body, even while another goroutine writes the response.
 // After StreamResponse, the server no longer sends 100 (Continue). If more than 256 KiB of the request body are unread,

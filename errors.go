@@ -320,10 +320,11 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols means that a Protocols field contains an unsupported protocol or lacks HTTP/1. Client calls and the
-	// Serve and Listen methods of Server then return an error that wraps ErrProtocols. The text of the returned error
-	// lists the protocols in the field. ErrProtocols itself wraps errors.ErrUnsupported.
-	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
+	// ErrProtocols means that this version does not support the set of protocols in a Protocols field. A client supports
+	// only the set that contains HTTP/1 and nothing else. A Server supports every set that is not empty. Client calls and
+	// the Serve and Listen methods of Server return an error that wraps ErrProtocols. The text of the returned error lists
+	// the protocols in the field. ErrProtocols itself wraps errors.ErrUnsupported.
+	ErrProtocols = fmt.Errorf("gallop: unsupported set of protocols: %w", errors.ErrUnsupported)
 )
 
 // Errors of Server and RequestCtx.
@@ -355,8 +356,8 @@ var (
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
 	// ErrAbortHandler is a panic value that aborts a response. If a handler panics with ErrAbortHandler, the server closes
-	// the connection and logs nothing. If part of the response has already been sent, the response is truncated. If
-	// nothing has been sent yet, the client gets no response.
+	// the connection and logs nothing. Over HTTP/2, the server resets only the request's stream. If part of the response
+	// has already been sent, the response is truncated. If nothing has been sent yet, the client gets no response.
 	ErrAbortHandler = errors.New("gallop: the handler aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)

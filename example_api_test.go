@@ -55,7 +55,7 @@ func ExampleServer_Addrs() {
 	// <nil>
 }
 
-// If this version does not support the set of protocols, Serve returns an error and serves nothing.
+// A set of protocols must not be empty: otherwise the server returns an error and serves nothing.
 func ExampleProtocols() {
 	var p gallop.Protocols
 	p.SetHTTP1(true)

@@ -13,14 +13,13 @@ import (
 // h2Conn is the HTTP/2 wire of a server: a connection with many exchanges. See docs/design/0013-http2-server.md.
 //
 //	h2_wire.go      the wire, and what frames mean to it
-//	h2_serve.go     a step of the connection, waiting, the end
+//	h2_serve.go     a step of the connection, waiting, the end; the connection as the program sees it
 //	h2_output.go    sending
 //	h2_stream.go    a stream from its head to its end
 //	h2_body.go      the request body
 //	h2_response.go  the response
 //	h2_time.go      time limits
 //	h2_config.go    settings, and which connections use HTTP/2
-//	h2_visible.go   the connection as the program sees it
 //
 // A connection of a loop is parked before handlers are called on the loop. So a handler that takes long holds up neither
 // the frames nor the other streams of its connection.

@@ -48,6 +48,31 @@ func TestDocsDefaults(t *testing.T) {
 	pagetest.Compare(t, "docs/limits.md", "| limit | default | beyond the limit |", want)
 }
 
+func TestDocsHTTP2Defaults(t *testing.T) {
+	s := &Server{}
+	s.set.resolve(s)
+	var l h2Conns
+	l.resolve(s)
+	kib := func(n int) string {
+		switch {
+		case n >= 1<<20:
+			return fmt.Sprintf("%d MiB", n>>20)
+		case n >= 1<<10:
+			return fmt.Sprintf("%d KiB", n>>10)
+		}
+		return fmt.Sprintf("%d bytes", n)
+	}
+	want := map[string]string{
+		"`MaxConcurrentStreams`":          fmt.Sprintf("%d per connection", l.config.MaxConcurrentStreams),
+		"`MaxReceiveBufferPerStream`":     kib(int(l.config.StreamWindow)),
+		"`MaxReceiveBufferPerConnection`": kib(int(l.config.ConnWindow)),
+		"`MaxReadFrameSize`":              kib(int(l.config.MaxFrameSize)),
+		"`MaxDecoderHeaderTableSize`":     kib(l.config.HeaderTableSize),
+		"`MaxEncoderHeaderTableSize`":     kib(l.config.EncoderTableSize),
+	}
+	pagetest.Compare(t, "docs/limits.md", "| limit of HTTP/2 | default | beyond the limit |", want)
+}
+
 func TestDocsClientDefaults(t *testing.T) {
 	set := (&HostClient{}).resolve()
 	none := func(d time.Duration) string {

@@ -9,13 +9,19 @@ import (
 // Protocols is a set of HTTP protocols. Protocols has the same methods as net/http.Protocols. The zero value is the
 // empty set. You may compare Protocols values with ==.
 //
-// In the field Server.Protocols, nil means HTTP/1, and HTTP/2 over TLS. HTTP/1 includes HTTP/1.1 and HTTP/1.0. With
-// UnencryptedHTTP2, the server also accepts HTTP/2 without TLS on the same port. The server recognizes HTTP/2 by the first
-// bytes of a connection (RFC 9113 §3.3). The server ignores the header Upgrade: h2c. A server whose set lacks HTTP/1 closes
-// the connections of HTTP/1 clients.
+// In the field Server.Protocols, nil means HTTP/1, and HTTP/2 over TLS. HTTP/1 includes HTTP/1.1 and HTTP/1.0. To turn
+// HTTP/2 off, use a set that contains only HTTP/1:
 //
-// The clients of this version speak only HTTP/1. In the fields Client.Protocols and HostClient.Protocols, nil means HTTP/1. If
-// the set contains another protocol or lacks HTTP/1, calls return an error that wraps ErrProtocols.
+//	var p gallop.Protocols
+//	p.SetHTTP1(true)
+//	s.Protocols = &p
+//
+// If the set contains UnencryptedHTTP2, the server also accepts HTTP/2 without TLS, on the same port as HTTP/1. The
+// server recognizes HTTP/2 by the first bytes of a connection (RFC 9113 §3.3). The server ignores the header
+// Upgrade: h2c. If the set lacks HTTP/1, the server closes the connections of HTTP/1 clients.
+//
+// The clients of this version speak only HTTP/1. In the fields Client.Protocols and HostClient.Protocols, nil means
+// HTTP/1. If the set contains another protocol or lacks HTTP/1, calls return an error that wraps ErrProtocols.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -66,7 +72,8 @@ func (p Protocols) String() string {
 	return "{" + strings.Join(names, ",") + "}"
 }
 
-// check returns an error that wraps ErrProtocols unless the clients of this version support exactly the protocols in p, or p is nil.
+// check returns an error that wraps ErrProtocols if the clients of this version do not support the set p. Nil is
+// supported.
 func (p *Protocols) check() error {
 	if p == nil || p.bits == protoHTTP1 {
 		return nil
@@ -86,8 +93,9 @@ func (p *Protocols) checkServer() error {
 // net/http.HTTP2Config. In each field, zero means the default. If a field applies only to clients or only to servers,
 // the comment on the field says so.
 //
-// In this version, only servers use an HTTP2Config. The fields StrictMaxConcurrentRequests, SendPingTimeout, PingTimeout,
-// WriteByteTimeout and CountError have no effect yet. Do not change an HTTP2Config that a Server or client already uses.
+// In this version, only servers use an HTTP2Config. The fields StrictMaxConcurrentRequests, SendPingTimeout,
+// PingTimeout, WriteByteTimeout and CountError have no effect yet. Do not change an HTTP2Config that a Server or client
+// already uses.
 type HTTP2Config struct {
 	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a Server. The
 	// server refuses additional streams with the error code REFUSED_STREAM. Clients can safely repeat refused requests. The
@@ -96,6 +104,7 @@ type HTTP2Config struct {
 
 	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit on streams.
 	// By default, the client opens another connection instead, until it reaches the limit MaxConns or MaxConnsPerHost.
+	// This version ignores StrictMaxConcurrentRequests.
 	StrictMaxConcurrentRequests bool
 
 	// MaxDecoderHeaderTableSize limits the size of the table for decompressing received headers, in bytes (RFC 7541 §4.2).
@@ -119,21 +128,22 @@ type HTTP2Config struct {
 	MaxReceiveBufferPerStream int
 
 	// SendPingTimeout is how long a connection waits for data from the peer before it sends a PING frame. The PING frame
-	// checks whether the peer still responds. Zero turns the PING frames off.
+	// checks whether the peer still responds. Zero turns the PING frames off. This version ignores SendPingTimeout.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The
-	// default is 15 seconds.
+	// default is 15 seconds. This version ignores PingTimeout.
 	PingTimeout time.Duration
 
 	// WriteByteTimeout limits how long a connection waits until it can write at least one byte of its pending data. Zero
-	// means no timeout. The write timeouts of a Server also apply.
+	// means no timeout. The write timeouts of a Server also apply. This version ignores WriteByteTimeout.
 	WriteByteTimeout time.Duration
 
-	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits.
+	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits. By default, the server
+	// closes an HTTP/2 connection with such a cipher suite and sends the error code INADEQUATE_SECURITY.
 	PermitProhibitedCipherSuites bool
 
 	// CountError is called for each HTTP/2 error, for metrics. The argument errType consists of lowercase letters, digits
-	// and underscores. CountError must be safe for concurrent calls. CountError may be nil.
+	// and underscores. CountError must be safe for concurrent calls. CountError may be nil. This version ignores CountError.
 	CountError func(errType string)
 }

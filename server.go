@@ -59,8 +59,13 @@ type RequestConfig struct {
 	MaxRequestBodySize int
 }
 
-// Server serves HTTP/1.1 and HTTP/1.0. If you set only Handler, all limits have safe defaults. In every field, zero
-// means the default. A negative value turns a limit off, unless the comment on the field says something else.
+// Server serves HTTP/1.1, HTTP/1.0, and HTTP/2 over TLS. The field Protocols turns protocols on and off. If you set only
+// Handler, all limits have safe defaults. In every field, zero means the default. A negative value turns a limit off,
+// unless the comment on the field says something else.
+//
+// Over HTTP/2, one connection carries many requests at once. If the server refuses a request or a handler fails, the
+// comments on some fields say that the server closes the connection. Over HTTP/2, the server ends only the stream of
+// this request instead.
 //
 // All methods may be called concurrently. Do not change fields once the server has started, and do not copy a Server.
 type Server struct {
@@ -117,19 +122,20 @@ type Server struct {
 	// in the listener's queue. OnListen must not wait for Shutdown or Close.
 	OnListen func(ln net.Listener)
 
-	// Protocols is the set of protocols that the server offers. Nil means HTTP/1, and HTTP/2 over TLS. To turn HTTP/2 off, use
-	// a set that contains only HTTP/1. If the set is empty, Serve and the Listen methods return an error that wraps
-	// ErrProtocols.
+	// Protocols is the set of protocols that the server offers. Nil means HTTP/1, and HTTP/2 over TLS. To turn HTTP/2
+	// off, use a set that contains only HTTP/1. To accept HTTP/2 without TLS, add UnencryptedHTTP2 to the set. If the set
+	// is empty, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field. Some fields
+	// of an HTTP2Config have no effect yet.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig. In TLS
-	// handshakes, the server offers the protocols in TLSConfig.NextProtos, and those of Server.Protocols that are missing
-	// there. If GetConfigForClient returns a configuration, the server offers the protocols in the NextProtos of that
-	// configuration. The protocol "h2" is offered only if Server.Protocols contains HTTP/2, or if a handler for "h2" was
-	// registered with Server.NextProto.
+	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig. In
+	// TLS handshakes, the server offers the protocols in TLSConfig.NextProtos. If "h2" or "http/1.1" is missing there, the
+	// server adds it, unless Server.Protocols lacks the protocol. If GetConfigForClient returns a configuration, the
+	// server offers the protocols in the NextProtos of that configuration. The protocol "h2" is offered only if
+	// Server.Protocols contains HTTP/2, or if a handler for "h2" was registered with Server.NextProto.
 	TLSConfig *tls.Config
 
 	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the search order that [RequestCtx.FormValue]
@@ -171,13 +177,15 @@ type Server struct {
 	// Concurrency also limits concurrent requests over HTTP/1, because an HTTP/1 connection carries one request at a time.
 	MaxConcurrentRequests int
 
-	// MaxRequestsPerConn is how many requests the server serves on a connection before closing the connection. Zero
+	// MaxRequestsPerConn is how many requests the server serves on a connection before closing the connection. Over
+	// HTTP/2, the server then sends a GOAWAY frame, and still serves the streams that the client has already opened. Zero
 	// or a negative value means no limit.
 	MaxRequestsPerConn int
 
 	// ReadHeaderTimeout limits the time from the first byte of a request to the end of its header. For the first
 	// request on a connection, the time starts when the connection is accepted. With TLS, the time starts when the
-	// handshake is complete. Zero means 10 seconds. A negative value means no limit.
+	// handshake is complete. Over HTTP/2, the client must also acknowledge the server's settings within
+	// ReadHeaderTimeout, and a timeout ends the connection. Zero means 10 seconds. A negative value means no limit.
 	ReadHeaderTimeout time.Duration
 
 	// ReadTimeout limits the time from the first byte of a request to the end of its body. Zero or a negative value
@@ -210,13 +218,14 @@ type Server struct {
 	WriteBufferSize int
 
 	// MaxRequestLineBytes limits the request target, in bytes. If a request target exceeds the limit, the response is a
-	// 414. Zero or a negative value means 16 KiB. If ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the
-	// default is ReadBufferSize.
+	// 414. Over HTTP/2, only MaxHeaderBytes limits the request target. Zero or a negative value means 16 KiB. If
+	// ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the default is ReadBufferSize.
 	MaxRequestLineBytes int
 
 	// MaxHeaderBytes limits the size of a request's header in bytes, including the request line. If a header exceeds the
-	// limit, the response is a 431. Zero or a negative value means the value of ReadBufferSize, or 64 KiB if
-	// ReadBufferSize is unset too.
+	// limit, the response is a 431. Over HTTP/2, each header line counts as 32 bytes more than its name and value (RFC
+	// 9113 §6.5.2). An HTTP/2 header several times larger than the limit ends the connection. Zero or a negative value
+	// means the value of ReadBufferSize, or 64 KiB if ReadBufferSize is unset too.
 	MaxHeaderBytes int
 
 	// MaxHeaderFields limits the number of header lines in a request. If a request has more header lines than
@@ -276,10 +285,12 @@ type Server struct {
 	// response. By default, the server cancels the context when the client closes its sending side. To the server, a
 	// client that waits looks the same as a client that has exited. The server sends the response regardless of
 	// AllowHalfClose. Even if AllowHalfClose is set, a failed write cancels the context. On Linux, a connection reset
-	// cancels the context too.
+	// cancels the context too. An HTTP/2 connection ends when the client closes its sending side, even if AllowHalfClose
+	// is set.
 	AllowHalfClose bool
 
-	// DisableKeepalive makes the server close every connection after its first response.
+	// DisableKeepalive makes the server close every connection after its first response. Over HTTP/2, the server sends a
+	// GOAWAY frame with the first response, and still serves the streams that the client has already opened.
 	DisableKeepalive bool
 
 	// GetOnly makes the server refuse all methods except GET and HEAD with 405 (Method Not Allowed).
@@ -402,12 +413,12 @@ func (s *Server) prepareToServe() error {
 // it returns. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned
 // io.EOF.
 //
-// ln may be a listener of crypto/tls. The server serves HTTP/2 on ln only if the TLS configuration of ln lists "h2". If the
-// server does not serve HTTP/2, the server uses a copy of the configuration that omits "h2". The server also uses a copy if the TLS configuration of ln sets
-// GetConfigForClient. Calls of SetSessionTicketKeys on the original configuration do not change the copy.
+// ln may be a listener of crypto/tls. The server serves HTTP/2 on such a listener only if the NextProtos of its TLS
+// configuration contain "h2". If the server does not serve HTTP/2, it uses a copy of the configuration without "h2". The
+// server also uses a copy if the TLS configuration of ln sets GetConfigForClient. Calls of SetSessionTicketKeys on the
+// original configuration do not change the copy.
 //
-// If this version does not support the protocols in s.Protocols, Serve serves no connection and returns an error that
-// wraps ErrProtocols.
+// If s.Protocols is an empty set, Serve serves no connection and returns an error that wraps ErrProtocols.
 func (s *Server) Serve(ln net.Listener) error {
 	if err := s.prepareToServe(); err != nil {
 		ln.Close()

@@ -81,6 +81,9 @@ func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) e
 // ServeTLS does the same as Serve, but over TLS. The server reads the certificate and the private key from the PEM
 // files certFile and keyFile. If both names are empty, the server uses only the certificates from AppendCert and
 // TLSConfig. When the files change, the server loads the new certificate and uses it for new connections.
+//
+// By default, clients that support HTTP/2 use HTTP/2, and all other clients use HTTP/1. To turn HTTP/2 off, see
+// [Protocols].
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	if certFile != "" || keyFile != "" {
 		if err := s.AppendCert(certFile, keyFile); err != nil {

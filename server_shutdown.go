@@ -16,7 +16,7 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // ShutdownWithContext shuts the server down gracefully in these steps:
 //
 //   - During the LameDuck time, the server continues to serve requests, but closes each connection after its next
-//     response.
+//     response. An HTTP/2 client gets a GOAWAY frame at once, and its connection ends when all open streams have ended.
 //   - The server accepts the connections that are waiting in the queues of the listeners, and then closes the
 //     listeners.
 //   - The server cancels the contexts of in-flight requests and closes idle connections. Clients that are still in a
@@ -135,8 +135,8 @@ type keepAlives struct {
 // SetKeepAlivesEnabled turns keep-alive on or off. Keep-alive is on by default. After SetKeepAlivesEnabled(false), each
 // connection is closed after its next response. An idle connection that has carried a request is closed unless the next
 // request arrives within a few milliseconds. A connection that has not carried a request yet stays open for its first
-// request. SetKeepAlivesEnabled has no effect after Shutdown or Close. If Server.DisableKeepalive is set, keep-alive is
-// always off.
+// request. An HTTP/2 connection is closed when it has no open streams. SetKeepAlivesEnabled has no effect after Shutdown
+// or Close. If Server.DisableKeepalive is set, keep-alive is always off.
 func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	k := &s.keepAlives
 	k.mu.Lock()

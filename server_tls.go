@@ -13,9 +13,9 @@ import (
 
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
-// NextProto registers a handler for a protocol. The argument key is the protocol's ALPN name (RFC 7301). The server calls the handler for
-// each TLS connection for which ALPN selects this protocol. Call NextProto before the server starts. A handler for "h2" replaces the
-// built-in HTTP/2 server.
+// NextProto registers a handler for a protocol. The argument key is the protocol's ALPN name (RFC 7301). The server
+// calls the handler for each TLS connection for which ALPN selects this protocol. Call NextProto before the server
+// starts. A handler for "h2" replaces the server's own HTTP/2 support on TLS connections.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}
@@ -99,8 +99,8 @@ func (s *Server) offeredProtos(protos []string, more ...string) (offered []strin
 	return offered
 }
 
-// isUnservedHTTP2 reports whether proto is HTTP/2 and no handler of NextProto serves
-// that. A client that agreed on HTTP/2 would get HTTP/1.1 that it cannot read.
+// isUnservedHTTP2 reports whether proto is HTTP/2, and neither the server nor a handler of NextProto serves that. A
+// client that agreed on HTTP/2 would get HTTP/1.1 that it cannot read.
 func (s *Server) isUnservedHTTP2(proto string) bool {
 	return proto == "h2" && s.protos[proto] == nil && !s.speaksH2()
 }
@@ -119,7 +119,7 @@ func answerPlainHTTP(err error) {
 }
 
 // withTLS returns a listener of crypto/tls as a TLSListener, and any other listener as it is. A TLSListener can be served on event loops,
-// and it does not offer HTTP/2 unless a handler serves that.
+// and it does not offer HTTP/2 unless the server or a handler serves that.
 func (s *Server) withTLS(ln net.Listener) net.Listener {
 	below, config, ok := conn.PartsOfTLSListener(ln)
 	if !ok {
@@ -136,7 +136,8 @@ func (s *Server) withTLS(ln net.Listener) net.Listener {
 	return &conn.TLSListener{Listener: below, Config: config}
 }
 
-// watchChosen takes HTTP/2 out of the configurations that GetConfigForClient returns, unless a handler serves it.
+// watchChosen takes HTTP/2 out of the configurations that GetConfigForClient returns, unless the server or a handler
+// serves it.
 func (s *Server) watchChosen(cfg *tls.Config) {
 	ask := cfg.GetConfigForClient
 	if ask == nil {

@@ -12,8 +12,8 @@ import (
 type timeoutAnswer = atomic.Pointer[Response]
 
 // TimeoutError makes the server send msg with status 408 (Request Timeout) instead of ctx.Response, and then close the
-// connection. The server does not reuse ctx. Goroutines that the handler has started may therefore use ctx even after
-// the handler has returned.
+// connection. An HTTP/2 connection stays open. The server does not reuse ctx. Goroutines that the handler has started
+// may therefore use ctx even after the handler has returned.
 func (ctx *RequestCtx) TimeoutError(msg string) {
 	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
 }

@@ -1,6 +1,9 @@
 package docs_test
 
 import (
+	"crypto/tls"
+	"net"
+	"net/http"
 	"runtime"
 	"strings"
 	"syscall"
@@ -93,4 +96,65 @@ func TestNetHTTPPrograms(t *testing.T) {
 	if err := server.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, output)
 	}
+}
+
+// HTTP/2 is on over TLS, off without TLS, and can be turned off and on.
+func TestTurnHTTP2OnOrOff(t *testing.T) {
+	t.Parallel()
+	handler := func(ctx *gallop.RequestCtx) { ctx.WriteString("hello") }
+	if got := protocolOf(t, &gallop.Server{Handler: handler}, true); got != "HTTP/2.0" {
+		t.Errorf("%s over TLS by default", got)
+	}
+	if got := protocolOf(t, &gallop.Server{Handler: handler}, false); got != "" {
+		t.Errorf("%s without TLS by default", got)
+	}
+
+	var protocols gallop.Protocols
+	protocols.SetHTTP1(true)
+	s := &gallop.Server{Handler: handler, Protocols: &protocols}
+
+	if got := protocolOf(t, s, true); got != "HTTP/1.1" {
+		t.Errorf("%s over TLS although HTTP/2 is off", got)
+	}
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	for _, secure := range []bool{true, false} {
+		if got := protocolOf(t, &gallop.Server{Handler: handler, Protocols: &protocols}, secure); got != "HTTP/2.0" {
+			t.Errorf("%s with TLS: %v", got, secure)
+		}
+	}
+}
+
+// protocolOf returns the version of a response to a client that wants HTTP/2, or "" if there is none. Without TLS, the client knows
+// no other version.
+func protocolOf(t *testing.T, s *gallop.Server, secure bool) string {
+	t.Helper()
+	cert, key, err := gallop.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := "http"
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, Protocols: new(http.Protocols)}
+	transport.Protocols.SetHTTP2(true)
+	if secure {
+		scheme = "https"
+		transport.Protocols.SetHTTP1(true)
+		go s.ServeTLSEmbed(ln, cert, key)
+	} else {
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		go s.Serve(ln)
+	}
+	defer s.Close()
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, Timeout: 10 * time.Second}
+	resp, err := client.Get(scheme + "://" + ln.Addr().String())
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	return resp.Proto
 }

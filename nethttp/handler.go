@@ -17,7 +17,7 @@
 // # Serve a gallop handler
 //
 // [ToHTTP] turns a gallop handler into an http.Handler for net/http's server. Use ToHTTP to move a program to gallop
-// step by step, or to serve a gallop handler over HTTP/2.
+// step by step.
 //
 // # Make calls
 //

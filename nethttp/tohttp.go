@@ -18,7 +18,7 @@ import (
 )
 
 // ToHTTP returns an http.Handler that calls h. The returned handler runs on net/http's server and on any other server
-// that takes an http.Handler, including HTTP/2 servers.
+// that takes an http.Handler.
 //
 // The request body is a stream. A RequestCtx method that needs the whole body reads at most 64 MiB. If the response body is a
 // stream, each piece is flushed to the client. ToHTTP passes on the trailers of requests and responses. The RequestCtx is done

@@ -111,9 +111,9 @@ type Transport struct {
 	// MaxResponseHeaderBytes limits the size of a response's status line and header in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
-	// Protocols is the set of protocols to use. nil means the module's default set. This version of the module supports only
-	// HTTP/1, so the default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. If this version
-	// does not support the set, RoundTrip returns an error that wraps gallop.ErrProtocols and errors.ErrUnsupported.
+	// Protocols is the set of protocols to use. nil means HTTP/1, the only protocol that gallop's clients support in this
+	// version. If the set contains another protocol or lacks HTTP/1, RoundTrip returns an error that wraps
+	// gallop.ErrProtocols and errors.ErrUnsupported.
 	Protocols *http.Protocols
 
 	// HTTP2 configures HTTP/2 connections. This version of the module ignores HTTP2.

@@ -159,15 +159,15 @@ func (a *App) serve(request *gallop.RequestCtx) {
 // Handler returns the App as a gallop.RequestHandler. Use Handler to serve the App with a server other than Config.Server.
 func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
-// ServeHTTP implements http.Handler, so that net/http's server can serve the App, including over HTTP/2. See nethttp.ToHTTP for
-// the features that need gallop's server.
+// ServeHTTP implements http.Handler, so that net/http's server can serve the App. See nethttp.ToHTTP for the features that need
+// gallop's server.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
 // Listen listens on a TCP address, for example ":8080", and serves requests with Config.Server until Shutdown or Close is called.
 func (a *App) Listen(addr string) error { return a.server().ListenAndServe(addr) }
 
 // ListenTLS listens on a TCP address and serves HTTPS: see [App.Listen]. The arguments certFile and keyFile name PEM files with the
-// certificate and its private key.
+// certificate and its private key. Clients that support HTTP/2 use HTTP/2.
 func (a *App) ListenTLS(addr, certFile, keyFile string) error {
 	return a.server().ListenAndServeTLS(addr, certFile, keyFile)
 }
