@@ -286,7 +286,7 @@ func (st *h2Stream) end() {
 // client. The lock of c is held.
 func (st *h2Stream) leaveRest() {
 	body := &st.x.ctx.Response.body
-	rest := &h2Stream{c: st.c, id: st.id, slot: st.slot, judged: true, ended: true, handled: true}
+	rest := &h2Stream{c: st.c, id: st.id, slot: st.slot, judged: true, ended: true, handled: true, cutRead: true}
 	rest.rest, rest.restEnds, rest.body = st.rest, st.restEnds, body.buf
 	rest.writeBy.Store(st.writeBy.Load())
 	body.buf, st.rest = nil, nil
