@@ -125,9 +125,14 @@ func (c *h2Conn) awaitFlush() {
 		c.room.Wait()
 	}
 	if rest := c.engine.Out(); len(rest) > 0 && c.lc != nil && !c.broken {
-		_ = c.lc.SetWriteDeadline(time.Now().Add(h2FarewellTime))
-		_, _ = c.seat.NC.Write(rest)
+		last := append(bufpool.Get(len(rest)), rest...)
 		c.engine.Sent(len(rest))
+		c.broken = true // nothing follows
+		c.unlock()
+		_ = c.lc.SetWriteDeadline(time.Now().Add(h2FarewellTime))
+		_, _ = c.seat.NC.Write(last)
+		bufpool.Put(last)
+		c.mu.Lock()
 	}
 }
 
