@@ -313,6 +313,9 @@ func (st *h2Stream) recycle() {
 	if bufpool.Release(&st.body); x == nil { // see leaveRest
 		return
 	}
+	if x.ctx.stream.left { // a handler that has timed out still uses the request, see abandon
+		return
+	}
 	x.body.close()
 	if !x.recycleCtx(set.Poison) || x.shared || st.shared {
 		x.ctx.ex = nil
