@@ -359,10 +359,17 @@ func (c *h2Conn) begin(st *h2Stream) {
 // callPending calls the handlers of fast requests of a connection that is parked. If one of them takes long, another worker
 // serves the connection, and calls those that are left.
 func (c *h2Conn) callPending(w *poll.Worker) {
+	done := false
+	defer func() {
+		if !done { // a handler has ended the goroutine
+			c.wake()
+		}
+	}()
 	for {
 		c.mu.Lock()
 		st := c.pending.pop()
 		if st == nil {
+			done = true
 			c.flush()
 			c.unlock()
 			return
