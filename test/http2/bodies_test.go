@@ -196,7 +196,7 @@ func TestBodiesThatAreCutOff(t *testing.T) {
 	})
 }
 
-// Everything that is sent on a stream that has ended is kept from other streams.
+// A body that is shorter or longer than its Content-Length resets its stream.
 func TestBodiesThatDoNotMatchContentLength(t *testing.T) {
 	onSites(t, func(w *site) {
 		w.serve(&gallop.Server{Handler: echo})

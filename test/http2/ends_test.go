@@ -282,7 +282,7 @@ func useEverything(w *site, ctx *gallop.RequestCtx) {
 	_ = ctx.Logger()
 }
 
-// Values of a request that handlers keep are those of their own request.
+// The memory of a request is overwritten after its handler has returned.
 func TestPoisonReleased(t *testing.T) {
 	onSites(t, func(w *site) {
 		var kept []byte

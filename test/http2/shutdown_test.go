@@ -228,6 +228,10 @@ func TestStats(t *testing.T) {
 		if got := fmt.Sprint(s.Connections, s.Active, s.Idle, s.Requests); got != "2 0 2 12" {
 			w.t.Errorf("connections, active, idle, requests: %s, want 2 0 2 12", got)
 		}
+		c.nc.Close()
+		idle.nc.Close()
+		time.Sleep(time.Second)
+		s = w.s.Stats() // with all that connections count when they end
 		if s.BytesWritten < 12_000 || s.BytesWritten > 20_000 || s.BytesRead < 200 || s.BytesRead > 5_000 {
 			w.t.Errorf("%d bytes written, %d read", s.BytesWritten, s.BytesRead)
 		}
