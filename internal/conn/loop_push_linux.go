@@ -111,7 +111,9 @@ func (p *tlsPush) begin(more bool) (empty bool, err error) {
 	return len(p.unsent) == 0, p.err
 }
 
-// write takes records from crypto/tls, and sends what the socket accepts.
+// write takes records from crypto/tls, and sends what the socket accepts, unless there are unsent records before them. Those are
+// left to the next push, for which the connection is served when there is room. If a read sent them, nobody would push the bytes
+// that an earlier push did not take.
 func (p *tlsPush) write(records []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,8 +121,9 @@ func (p *tlsPush) write(records []byte) (int, error) {
 		p.fail(errTakesNothing)
 	}
 	if p.err == nil {
+		alone := len(p.unsent) == 0 && !p.gathers
 		p.unsent = append(bufpool.Grow(p.unsent, len(records)), records...)
-		if !p.gathers {
+		if alone {
 			p.send()
 		}
 	}
