@@ -91,8 +91,7 @@
 //	ctx_stream.go         streams that a handler writes
 //	exchange.go           a request, calling its handler
 //	exchange_body.go      request bodies as handlers read
-//	exchange_check.go     what both protocols check
-//	exchange_refuse.go    responses to refused requests
+//	exchange_check.go     checks and refusals of requests
 //	exchange_stream.go    sending bodies that are streams
 //	exchange_wire.go      how HTTP/1 and HTTP/2 differ
 //	h1_body.go            reading HTTP/1 request bodies

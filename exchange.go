@@ -17,8 +17,7 @@ import (
 //
 //	exchange.go          how it begins, calling its handler, watching its client, leaving it to its handler, its place
 //	exchange_body.go     the request body as a handler sees it
-//	exchange_check.go    checks of the request, expectations, corrections of the response
-//	exchange_refuse.go   responses to refused requests
+//	exchange_check.go    checks of the request, responses to refused ones, expectations, corrections of the response
 //	exchange_stream.go   response bodies that are streams
 //	exchange_wire.go     what differs between HTTP/1 and HTTP/2
 type exchange struct {
