@@ -46,7 +46,7 @@ func (s *streamSink) flush() error {
 // gathers reports whether small pieces are to be collected, because each piece gets a frame of its own.
 func (s *streamSink) gathers() bool { return s.chunked || s.h2 != nil }
 
-// finish ends the body, unless there is none.
+// finish ends a body. It does nothing for a response without one.
 func (s *streamSink) finish(trailers *field.List, none bool) error {
 	switch {
 	case s.h2 != nil:

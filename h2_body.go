@@ -156,7 +156,7 @@ func (st *h2Stream) awaitsBody() bool {
 	return st.got == 0
 }
 
-// readBody reads bytes of the body, and waits for them if there are none.
+// readBody reads bytes of the body. It waits until some have arrived.
 func (st *h2Stream) readBody(p []byte) (n int, err error) {
 	c, b := st.c, &st.x.body
 	c.mu.Lock()

@@ -87,7 +87,7 @@ func (st *h2Stream) respondBytes() {
 	}
 }
 
-// trailersOf returns the trailers of the response, nil if there are none.
+// trailersOf returns the trailers of the response, or nil.
 func trailersOf(resp *Response) *field.List {
 	if l := &resp.Header.trailers; l.Len() > 0 && resp.mayHaveBody() {
 		return l

@@ -339,19 +339,26 @@ func TestServeEchoAll(t *testing.T) {
 	}
 }
 
-func TestServeTLS(t *testing.T) {
+// certificate writes a certificate for 127.0.0.1 and its key to files. roots has the certificate.
+func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
+	t.Helper()
 	cert, key, err := gallop.GenerateTestCertificate("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	if err := errors.Join(os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	p := serve(t, site(t), "--tls-cert", certFile, "--tls-key", keyFile)
-	roots := x509.NewCertPool()
+	roots = x509.NewCertPool()
 	roots.AppendCertsFromPEM(cert)
+	return certFile, keyFile, roots
+}
+
+func TestServeTLS(t *testing.T) {
+	certFile, keyFile, roots := certificate(t)
+	p := serve(t, site(t), "--tls-cert", certFile, "--tls-key", keyFile)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
 	resp, err := client.Get(p.url + "big.bin")
 	if err != nil {
@@ -365,17 +372,7 @@ func TestServeTLS(t *testing.T) {
 
 // HTTP/2 is served over TLS, and without TLS if --h2c is given.
 func TestServeHTTP2(t *testing.T) {
-	cert, key, err := gallop.GenerateTestCertificate("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	if err := errors.Join(os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(cert)
+	certFile, keyFile, roots := certificate(t)
 	var protocols http.Protocols
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
