@@ -22,13 +22,12 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 	c.began = sinceEpoch(began)
 	if c.lc == nil {
 		c.room = sync.NewCond(&c.mu)
-	}
-	if c.lc != nil {
+	} else {
 		c.pusher = seat.StartPushing()
 	}
 	c.borrow()
 	c.engine.Init(&s.h2.config)
-	if weak := seat.TLS != nil && !s.h2.permitsCipher(seat.TLS); weak {
+	if seat.TLS != nil && !s.h2.permitsCipher(seat.TLS) {
 		c.failed = http2.ErrInadequateSecurity
 		c.engine.Fail(http2.ErrInadequateSecurity)
 	}
