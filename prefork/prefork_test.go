@@ -301,7 +301,6 @@ func TestVariable(t *testing.T) {
 
 // The end of the context cuts off no request.
 func TestShutdownIsGraceful(t *testing.T) {
-	t.Parallel()
 	r := run(t, quiet(), prefork.Options{Processes: 2})
 	var served atomic.Int32
 	var all sync.WaitGroup
@@ -326,7 +325,6 @@ func TestShutdownIsGraceful(t *testing.T) {
 
 // Children that do not end are killed after GracePeriod, and Run says so.
 func TestStubbornChildren(t *testing.T) {
-	t.Parallel()
 	r := run(t, quiet(), prefork.Options{Processes: 1, GracePeriod: 200 * time.Millisecond})
 	if _, err := ask(r.addr); err != nil {
 		t.Fatal(err)

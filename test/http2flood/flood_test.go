@@ -56,7 +56,7 @@ func (a *attack) run(s *site) error {
 // While several attackers come again and again, the server's memory and the number of its handlers stay bounded, and a good
 // client is served.
 func TestFloods(t *testing.T) {
-	const together = 9
+	const together = 14
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for batch := range slices.Chunk(attacks, together) {
 			t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, over, batch) })
