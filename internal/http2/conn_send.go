@@ -97,6 +97,7 @@ func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bo
 	n = max(0, min(len(p), int(c.peer.MaxFrameSize), c.cfg.MaxSendFrame, int(st.send), int(c.send), maxData-c.out.unsent()))
 	whole := n == len(p)
 	if n > 0 || whole && end {
+		c.out.makeRoom(headerLen+n, len(p)-n)
 		c.out.buf = appendData(c.out.buf, id, p[:n], whole && end)
 		st.send -= sendWindow(n)
 		c.send -= sendWindow(n)
