@@ -22,68 +22,85 @@ import (
 // waysH2 lists the servers that can run a handler over HTTP/2, like ways.
 var waysH2 = []struct {
 	name  string
-	start func(t *testing.T, h http.Handler) (url string, client *http.Client)
+	start func(t *testing.T, h http.Handler, tls bool) (url string, client *http.Client)
 }{
 	{"net/http", startNetHTTPOverH2},
-	{"gallop", func(t *testing.T, h http.Handler) (string, *http.Client) {
-		return startGallopOverH2(t, nethttp.NewServer(h))
+	{"gallop", func(t *testing.T, h http.Handler, tls bool) (string, *http.Client) {
+		return startGallopOverH2(t, nethttp.NewServer(h), tls)
 	}},
-	{"gallop on goroutines", func(t *testing.T, h http.Handler) (string, *http.Client) {
+	{"gallop on goroutines", func(t *testing.T, h http.Handler, tls bool) (string, *http.Client) {
 		s := nethttp.NewServer(h)
 		s.Engine = gallop.EngineGoroutine
-		return startGallopOverH2(t, s)
+		return startGallopOverH2(t, s, tls)
 	}},
-	{"gallop, whole bodies", func(t *testing.T, h http.Handler) (string, *http.Client) {
+	{"gallop, whole bodies", func(t *testing.T, h http.Handler, tls bool) (string, *http.Client) {
 		s := nethttp.NewServer(h)
 		s.StreamRequestBody = false
-		return startGallopOverH2(t, s)
+		return startGallopOverH2(t, s, tls)
 	}},
-	{"gallop in net/http", func(t *testing.T, h http.Handler) (string, *http.Client) {
-		return startNetHTTPOverH2(t, nethttp.ToHTTP(nethttp.FromHTTP(h)))
+	{"gallop in net/http", func(t *testing.T, h http.Handler, tls bool) (string, *http.Client) {
+		return startNetHTTPOverH2(t, nethttp.ToHTTP(nethttp.FromHTTP(h)), tls)
 	}},
 }
 
-// servedH2 runs f against each of these servers whose name is not left out.
+// servedH2 runs f against each of these servers whose name is not left out, with and without TLS. net/http's own server
+// comes first.
 func servedH2(t *testing.T, h http.Handler, f func(t *testing.T, url string, client *http.Client), without ...string) {
 	t.Helper()
-	for _, way := range waysH2 {
-		if slices.Contains(without, way.name) {
-			continue
+	for _, proto := range []string{"h2", "h2c"} {
+		for _, way := range waysH2 {
+			if slices.Contains(without, way.name) {
+				continue
+			}
+			t.Run(proto+"/"+way.name, func(t *testing.T) {
+				url, client := way.start(t, h, proto == "h2")
+				f(t, url, client)
+			})
 		}
-		t.Run(way.name, func(t *testing.T) {
-			url, client := way.start(t, h)
-			f(t, url, client)
-		})
 	}
 }
 
-func startNetHTTPOverH2(t *testing.T, h http.Handler) (string, *http.Client) {
+func startNetHTTPOverH2(t *testing.T, h http.Handler, tls bool) (string, *http.Client) {
 	s := httptest.NewUnstartedServer(h)
-	s.EnableHTTP2 = true
 	s.Config.ErrorLog = quietLog
-	s.StartTLS()
 	t.Cleanup(s.Close)
-	client := clientOverH2(t, s.Client().Transport.(*http.Transport).TLSClientConfig)
-	return s.URL, client
+	if !tls {
+		s.Config.Protocols = new(http.Protocols)
+		s.Config.Protocols.SetUnencryptedHTTP2(true)
+		s.Start()
+		return s.URL, clientOverH2(t, nil)
+	}
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	return s.URL, clientOverH2(t, s.Client().Transport.(*http.Transport).TLSClientConfig)
 }
 
-func startGallopOverH2(t *testing.T, s *gallop.Server) (string, *http.Client) {
-	cert, roots := galloptest.Certificate()
-	s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}}
+func startGallopOverH2(t *testing.T, s *gallop.Server, withTLS bool) (string, *http.Client) {
 	s.Logger = quietLog
 	ln := listen(t)
-	go s.ServeTLS(ln, "", "")
 	t.Cleanup(func() { s.Close() })
+	if !withTLS {
+		s.Protocols = new(gallop.Protocols)
+		s.Protocols.SetUnencryptedHTTP2(true)
+		go s.Serve(ln)
+		return "http://" + ln.Addr().String(), clientOverH2(t, nil)
+	}
+	cert, roots := galloptest.Certificate()
+	s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}}
+	go s.ServeTLS(ln, "", "")
 	return "https://" + ln.Addr().String(), clientOverH2(t, &tls.Config{RootCAs: roots})
 }
 
-// clientOverH2 returns a client that fails unless the server uses HTTP/2.
+// clientOverH2 returns a client that fails unless the server uses HTTP/2. Without a config, it does not use TLS.
 func clientOverH2(t *testing.T, config *tls.Config) *http.Client {
-	config = config.Clone()
-	config.NextProtos = nil
-	protocols := new(http.Protocols)
-	protocols.SetHTTP2(true)
-	transport := &http.Transport{TLSClientConfig: config, Protocols: protocols, DisableCompression: true}
+	transport := &http.Transport{Protocols: new(http.Protocols), DisableCompression: true}
+	if config == nil {
+		transport.Protocols.SetUnencryptedHTTP2(true)
+	} else {
+		transport.TLSClientConfig = config.Clone()
+		transport.TLSClientConfig.NextProtos = nil
+		transport.Protocols.SetHTTP2(true)
+	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: 20 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -160,7 +177,8 @@ type requestFacts struct {
 	ContentLength                   int64
 	TransferEncoding                []string
 	Trailer                         http.Header
-	Close, TLS                      bool
+	Close                           bool
+	TLS                             string // protocol
 	Body                            string
 	BodyTrailer                     http.Header
 }
@@ -170,7 +188,10 @@ func factsOf(t *testing.T, r *http.Request) requestFacts {
 	f := requestFacts{
 		Method: r.Method, RequestURI: r.RequestURI, Host: r.Host, Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor, URL: *r.URL,
 		Header: r.Header.Clone(), ContentLength: r.ContentLength, TransferEncoding: r.TransferEncoding,
-		Trailer: r.Trailer.Clone(), Close: r.Close, TLS: r.TLS != nil && r.TLS.NegotiatedProtocol == "h2",
+		Trailer: r.Trailer.Clone(), Close: r.Close,
+	}
+	if r.TLS != nil {
+		f.TLS = r.TLS.NegotiatedProtocol
 	}
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -240,6 +261,10 @@ func TestRequestOverHTTP2(t *testing.T) {
 					tc.change(r)
 				}
 				do(t, client, r)
+				if (got.TLS == "h2") != (r.URL.Scheme == "https") {
+					t.Errorf("the protocol over TLS is %q", got.TLS)
+				}
+				got.TLS = ""
 				if want == nil {
 					want = got
 					return
