@@ -123,7 +123,7 @@ func copyRequest(ctx *gallop.RequestCtx, r *http.Request) {
 	}
 	h.SetHost(r.Host)
 	h.SetNoDefaultContentType(true)
-	hasBody := r.Body != nil && r.Body != http.NoBody && (r.ProtoMajor == 1 || r.ContentLength != 0)
+	hasBody := r.Body != nil && r.Body != http.NoBody && (r.ProtoMajor < 2 || r.ContentLength != 0)
 	var room [16]string
 	for _, name := range sortedNames(room[:0], r.Header) {
 		if hasBody && (name == "Content-Length" || name == "Transfer-Encoding") {
