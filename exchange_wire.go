@@ -116,8 +116,10 @@ func (x *exchange) cutWriting(lock func()) {
 
 // resetDeadlines puts the server's own settings in force again.
 func (x *exchange) resetDeadlines() {
-	if x.h2 == nil { // the deadlines of a stream end with it
+	if x.h2 == nil {
 		x.wire.ResetDeadlines()
+	} else if x.ctx.stream.ex == nil && x.h2.writeBy.Load() != nil { // a response that has begun must end in time
+		x.h2.writeBy.Store(nil)
 	}
 }
 

@@ -222,7 +222,16 @@ func (st *h2Stream) mayWrite() error {
 	if st.cutWrite {
 		return context.DeadlineExceeded
 	}
+	if st.err == nil && st.isLate() {
+		return os.ErrDeadlineExceeded
+	}
 	return st.err
+}
+
+// isLate reports whether the time for the response is over.
+func (st *h2Stream) isLate() bool {
+	by := st.writeBy.Load()
+	return by != nil && !by.IsZero() && !time.Now().Before(*by)
 }
 
 // writeError is mayWrite for callers that do not have the lock.

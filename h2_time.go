@@ -155,8 +155,7 @@ func (st *h2Stream) tick(now int64, set *settings) {
 			c.todo.push(st)
 		}
 	case st.handled && len(st.rest) > 0:
-		by := st.writeBy.Load()
-		if by != nil && !time.Now().Before(*by) || by == nil && set.Progress > 0 && c.stalls(st, now-int64(set.Progress)) {
+		if st.isLate() || st.writeBy.Load() == nil && set.Progress > 0 && c.stalls(st, now-int64(set.Progress)) {
 			c.engine.Reset(st.id, http2.Cancel)
 			st.lost(errH2Stalled)
 		}

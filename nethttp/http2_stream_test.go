@@ -104,11 +104,58 @@ func TestFullDuplexOverHTTP2(t *testing.T) {
 	}, "gallop, whole bodies")
 }
 
-// A deadline for reading belongs to one request: the next request on the connection has none.
+// besides runs f while another stream is open on the connection, whose handler echoes lines, and checks that this stream is
+// not affected.
+func besides(t *testing.T, url string, client *http.Client, f func()) {
+	t.Helper()
+	r, w := io.Pipe()
+	resp := do(t, client, requestTo(t, "POST", url+"/echo", r))
+	lines := bufio.NewReader(resp.Body)
+	conn, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	f()
+	for i := range 3 {
+		fmt.Fprintf(w, "%d\n", i)
+		if line, err := lines.ReadString('\n'); line != fmt.Sprintf("%d\n", i) {
+			t.Fatalf("the other stream got %q, %v", line, err)
+		}
+	}
+	w.Close()
+	if rest, err := io.ReadAll(lines); len(rest) > 0 || err != nil {
+		t.Errorf("the other stream got %q, %v at the end", rest, err)
+	}
+	if got := bodyOf(t, do(t, client, requestTo(t, "GET", url+"/conn", nil))); got != conn {
+		t.Errorf("a later request came over the connection %q, want %q", got, conn)
+	}
+}
+
+// beside handles the requests of besides, and leaves all other requests to h.
+func beside(h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/conn":
+			fmt.Fprintln(w, r.RemoteAddr)
+		case "/echo":
+			fmt.Fprintln(w, r.RemoteAddr)
+			w.(http.Flusher).Flush()
+			lines := bufio.NewReader(r.Body)
+			for line, err := lines.ReadString('\n'); err == nil; line, err = lines.ReadString('\n') {
+				io.WriteString(w, line)
+				w.(http.Flusher).Flush()
+			}
+		default:
+			h(w, r)
+		}
+	})
+}
+
+// A deadline for reading ends the reads of one request. Other streams of the connection and later requests have none.
 func TestReadDeadlineOverHTTP2(t *testing.T) {
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/limited" {
-			if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+	h := beside(func(w http.ResponseWriter, r *http.Request) {
+		for _, at := range deadlinesOf(r) {
+			if err := http.NewResponseController(w).SetReadDeadline(at); err != nil {
 				t.Error(err)
 			}
 		}
@@ -116,58 +163,126 @@ func TestReadDeadlineOverHTTP2(t *testing.T) {
 		fmt.Fprint(w, len(b), errors.Is(err, os.ErrDeadlineExceeded))
 	})
 	servedH2(t, h, func(t *testing.T, url string, client *http.Client) {
-		r, w := io.Pipe()
-		defer w.Close()
-		go io.WriteString(w, "ab")
-		if got := bodyOf(t, do(t, client, requestTo(t, "POST", url+"/limited", r))); !strings.HasSuffix(got, "true") {
-			t.Errorf("got %q", got)
-		}
-		r, w = io.Pipe()
-		go func() {
-			time.Sleep(30 * time.Millisecond)
-			io.WriteString(w, "ab")
-			w.Close()
-		}()
-		if got := bodyOf(t, do(t, client, requestTo(t, "POST", url, r))); got != "2 false" {
-			t.Errorf("got %q for the second request", got)
-		}
+		besides(t, url, client, func() {
+			for _, path := range []string{"/soon", "/past"} {
+				r, w := io.Pipe()
+				go io.WriteString(w, "ab")
+				if got := bodyOf(t, do(t, client, requestTo(t, "POST", url+path, r))); !strings.HasSuffix(got, "true") {
+					t.Errorf("%s: got %q", path, got)
+				}
+				w.Close()
+			}
+			for _, path := range []string{"/none", "/lifted"} {
+				r, w := io.Pipe()
+				go func() {
+					time.Sleep(30 * time.Millisecond)
+					io.WriteString(w, "ab")
+					w.Close()
+				}()
+				if got := bodyOf(t, do(t, client, requestTo(t, "POST", url+path, r))); got != "2 false" {
+					t.Errorf("%s: got %q", path, got)
+				}
+			}
+		})
 	}, "gallop, whole bodies", "gallop in net/http")
 }
 
-// A write fails when its time is over and the client has opened no window. Other requests on the connection go on.
+// deadlinesOf returns the deadlines that a handler sets for a request, one after the other.
+func deadlinesOf(r *http.Request) []time.Time {
+	switch r.URL.Path {
+	case "/soon":
+		return []time.Time{time.Now().Add(20 * time.Millisecond)}
+	case "/past":
+		return []time.Time{time.Now().Add(-time.Second)}
+	case "/lifted":
+		return []time.Time{time.Now().Add(20 * time.Millisecond), {}}
+	}
+	return nil
+}
+
+// A write fails when its time is over, and the stream is reset. Other streams of the connection and later requests have no
+// deadline, even if their clients read slowly.
 func TestWriteDeadlineOverHTTP2(t *testing.T) {
-	failed := make(chan error, 1)
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/limited" {
-			io.WriteString(w, "x")
-			return
+	const size = 10 << 20 // more than the client takes without a reader
+	type end struct {
+		path string
+		err  error
+	}
+	ends := make(chan end, 1)
+	h := beside(func(w http.ResponseWriter, r *http.Request) {
+		for _, at := range deadlinesOf(r) {
+			if err := http.NewResponseController(w).SetWriteDeadline(at); err != nil {
+				t.Error(err)
+			}
 		}
-		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-			t.Error(err)
-		}
-		_, err := w.Write(make([]byte, 10<<20))
+		_, err := w.Write(make([]byte, size))
 		if err == nil {
 			err = http.NewResponseController(w).Flush()
 		}
-		failed <- err
+		ends <- end{r.URL.Path, err}
 	})
 	servedH2(t, h, func(t *testing.T, url string, client *http.Client) {
-		resp := do(t, client, requestTo(t, "GET", url+"/limited", nil))
-		select {
-		case err := <-failed:
-			if err == nil {
-				t.Error("the write did not fail")
+		besides(t, url, client, func() {
+			slow := do(t, client, requestTo(t, "GET", url+"/none", nil))
+			lifted := do(t, client, requestTo(t, "GET", url+"/lifted", nil))
+			for _, path := range []string{"/soon", "/past"} {
+				resp, failed := client.Do(requestTo(t, "GET", url+path, nil))
+				select {
+				case got := <-ends:
+					if got.path != path || got.err == nil {
+						t.Errorf("%s: a write ended with %v", got.path, got.err)
+					}
+				case <-time.After(5 * time.Second):
+					t.Errorf("%s: the write goes on", path)
+				}
+				if failed != nil {
+					continue
+				}
+				if n, err := io.Copy(io.Discard, resp.Body); err == nil {
+					t.Errorf("%s: the client got %d bytes without an error", path, n)
+				}
+				resp.Body.Close()
 			}
-		case <-time.After(5 * time.Second):
-			t.Error("the write goes on")
+			for _, resp := range []*http.Response{slow, lifted} {
+				if n, err := io.Copy(io.Discard, resp.Body); n != size || err != nil {
+					t.Errorf("%s: the client got %d bytes, %v", resp.Request.URL.Path, n, err)
+				}
+				if got := <-ends; got.err != nil {
+					t.Errorf("%s: the write failed: %v", got.path, got.err)
+				}
+			}
+		})
+	}, "gallop, whole bodies", "gallop in net/http")
+}
+
+// A handler that has sent a part of its response in time gets an error from writes after the deadline, although the client
+// has opened windows. The client notices that the response is not complete.
+func TestLateWriteOverHTTP2(t *testing.T) {
+	h := beside(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		io.WriteString(w, "begun")
+		rc.Flush()
+		if err := rc.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+			t.Error(err)
 		}
-		if got := bodyOf(t, do(t, client, requestTo(t, "GET", url, nil))); got != "x" {
-			t.Errorf("got %q for another request", got)
+		time.Sleep(30 * time.Millisecond)
+		if r.URL.Path == "/write" {
+			io.WriteString(w, "late")
+			if err := rc.Flush(); err == nil {
+				t.Error("a write after the deadline did not fail")
+			}
 		}
-		if n, err := io.Copy(io.Discard, resp.Body); err == nil {
-			t.Errorf("the client got %d bytes without an error", n)
-		}
-	}, "gallop in net/http")
+	})
+	servedH2(t, h, func(t *testing.T, url string, client *http.Client) {
+		besides(t, url, client, func() {
+			for _, path := range []string{"/write", "/return"} {
+				body, err := io.ReadAll(do(t, client, requestTo(t, "GET", url+path, nil)).Body)
+				if err == nil || string(body) != "begun" {
+					t.Errorf("%s: the client got %q, %v", path, body, err)
+				}
+			}
+		})
+	}, "gallop, whole bodies", "gallop in net/http")
 }
 
 // The context of a request ends when its stream is reset, and so does a read of its body. The connection goes on.

@@ -174,6 +174,35 @@ func TestStalledWindow(t *testing.T) {
 	}
 }
 
+// Deadlines that a handler sets have no effect on a response that the server sends afterwards.
+func TestDeadlineBeforeResponse(t *testing.T) {
+	for name, at := range map[string]time.Duration{"/none": 0, "/past": -time.Second, "/soon": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			talk(t, func(s *gallop.Server) {
+				s.Handler = func(ctx *gallop.RequestCtx) {
+					by := time.Now().Add(at)
+					if at == 0 {
+						by = time.Time{}
+					}
+					if err := ctx.SetWriteDeadline(by); err != nil {
+						t.Error(err)
+					}
+					ctx.SetBodyString(strings.Repeat("x", 1000))
+				}
+			}, func(c *client, s *gallop.Server) {
+				c.credits = false
+				c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+				c.open("GET", "/", true)
+				time.Sleep(10 * time.Second)
+				c.mu.Lock()
+				c.WriteWindowUpdate(1, 990)
+				c.mu.Unlock()
+				c.want("1 headers :status=200 content-type=text/plain; charset=utf-8 content-length=1000", "1 end after 1000 bytes")
+			})
+		})
+	}
+}
+
 // TimeoutHandler ends a stream. The other streams go on, and the handler that was left behind hurts nobody.
 func TestTimeoutHandler(t *testing.T) {
 	talk(t, func(s *gallop.Server) {
