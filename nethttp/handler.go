@@ -156,7 +156,9 @@ func serve(ctx *gallop.RequestCtx, hg *handling) {
 	x := new(exchange)
 	if err := x.read(ctx, hg.std); err != nil {
 		ctx.Error(gallop.StatusMessage(gallop.StatusBadRequest), gallop.StatusBadRequest)
-		ctx.SetConnectionClose()
+		if !ctx.Request.Header.ProtoAtLeast(2, 0) {
+			ctx.SetConnectionClose()
+		}
 		return
 	}
 	x.resp.init(ctx, x, hg)

@@ -285,6 +285,32 @@ func TestLateWriteOverHTTP2(t *testing.T) {
 	}, "gallop, whole bodies", "gallop in net/http")
 }
 
+// A body that is too large for the handler costs its request only.
+func TestTooLargeOverHTTP2(t *testing.T) {
+	h := beside(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/refused" {
+			http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, 3)
+		_, err := io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		fmt.Fprint(w, err)
+	})
+	servedH2(t, h, func(t *testing.T, url string, client *http.Client) {
+		besides(t, url, client, func() {
+			for path, want := range map[string]string{"/refused": "too large\n", "/limited": "http: request body too large"} {
+				r, w := io.Pipe()
+				go io.WriteString(w, "body")
+				if resp := do(t, client, requestTo(t, "POST", url+path, r)); resp.StatusCode != http.StatusRequestEntityTooLarge || bodyOf(t, resp) != want {
+					t.Errorf("%s: got %v", path, resp.Status)
+				}
+				w.Close()
+			}
+		})
+	}, "gallop, whole bodies")
+}
+
 // The context of a request ends when its stream is reset, and so does a read of its body. The connection goes on.
 func TestContextOverHTTP2(t *testing.T) {
 	waits, ends := make(chan bool), make(chan error, 1)

@@ -31,7 +31,7 @@ type body struct {
 // maxBytesReader is the type of the reader that http.MaxBytesReader returns.
 var maxBytesReader = reflect.TypeOf(http.MaxBytesReader(nil, http.NoBody, 0))
 
-// isTooLarge reports whether the handler has refused the body as too large. Then the connection closes after the response.
+// isTooLarge reports whether the handler has refused the body as too large. Then an HTTP/1 connection closes after the response.
 // Either the limit of an http.MaxBytesReader in Request.Body was exceeded, or the status is 413 and the body was not read
 // to its end. In net/http, the reader calls an unexported method of the server instead.
 func (x *exchange) isTooLarge(status int) bool {

@@ -108,7 +108,7 @@ func (w *response) writeHeader(status int) {
 		w.ctx.Response.Header.SetStatusMessage(fmt.Appendf(nil, "status code %d", status))
 	}
 	w.copyHeader()
-	if w.x.isTooLarge(status) {
+	if !w.http2 && w.x.isTooLarge(status) {
 		w.ctx.SetConnectionClose()
 	}
 }
