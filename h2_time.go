@@ -123,8 +123,8 @@ func (c *h2Conn) tickConn(now int64, set *settings) {
 
 // errSlowBlock ends a connection whose client does not finish a header block, errNoProgress one whose client accepts nothing.
 var (
-	errSlowBlock  = &http2.Error{Code: http2.EnhanceYourCalm, Conn: true, Reason: "header block does not arrive in time"}
-	errNoProgress = &http2.Error{Code: http2.Cancel, Conn: true, Reason: "the client accepts no output"}
+	errSlowBlock  = &http2.Error{Code: http2.EnhanceYourCalm, Conn: true, Name: "slow_block", Reason: "header block does not arrive in time"}
+	errNoProgress = &http2.Error{Code: http2.Cancel, Conn: true, Name: "no_progress", Reason: "the client accepts no output"}
 )
 
 // seen counts a tick that has seen cond, or not. It returns for how long cond has been true.
