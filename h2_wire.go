@@ -56,6 +56,7 @@ type h2Conn struct {
 	room     *sync.Cond  // some output was sent, or there is no reason to wait for that; nil on a loop
 	start    h2Start
 	times    h2Times
+	health   *h2Health // nil unless the program has asked for it
 
 	next, prev *h2Conn // all HTTP/2 connections of the server, see h2Conns
 }
@@ -82,11 +83,14 @@ func (q *h2Queue) pop() *h2Stream {
 	return st
 }
 
-// unlock unlocks c, and recycles the streams that have ended meanwhile.
+// unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors.
 func (c *h2Conn) unlock() {
-	spent := c.spent
+	spent, errs := c.spent, c.health.takeErrors()
 	c.spent = h2Queue{}
 	c.mu.Unlock()
+	for _, err := range errs {
+		c.countError(err)
+	}
 	for st := spent.pop(); st != nil; st = spent.pop() {
 		st.recycle()
 	}
@@ -102,6 +106,7 @@ func (c *h2Conn) feed(in *conn.Input, now int64) {
 	}
 	c.mu.Lock()
 	c.borrow()
+	c.health.hear(now)
 	for more := true; more; {
 		if c.spare == nil {
 			c.spare = c.srv.newStream()
@@ -140,10 +145,16 @@ func (c *h2Conn) take(ev *http2.Event) (more bool) {
 	case http2.Trailers:
 		c.streams[ev.Slot].trailers(&c.spare.msg)
 	case http2.Reset:
+		c.health.note(ev.Err)
 		c.streams[ev.Slot].lost(&h2Reset{ev.Code, ev.Err})
+	case http2.Rejected:
+		c.health.note(ev.Err)
+	case http2.Pong:
+		c.ponged(ev.Ping)
 	case http2.Failed:
 		if c.failed == nil {
 			c.failed = ev.Err
+			c.health.note(ev.Err)
 		}
 		return false
 	}

@@ -127,8 +127,7 @@ type Server struct {
 	// is empty, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field. Some fields
-	// of an HTTP2Config have no effect yet.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig. In
@@ -378,6 +377,7 @@ func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.set.resolve(s)
 		s.h2.resolve(s)
+		s.h2.health.resolve(s.HTTP2)
 		s.conns.Init(&s.set.Settings, s.connHooks())
 		s.conns.Log.To, s.conns.Log.Structured = s.logger(), s.ErrorLog
 	})
