@@ -121,8 +121,12 @@ func (c *h2Conn) tickConn(now int64, set *settings) {
 	}
 }
 
-// isStuck reports whether the client has accepted none of the output for as long as limit, unless that is 0. c is locked.
+// isStuck reports whether the client has accepted none of the output for as long as limit, unless that is 0. If a goroutine
+// writes the output, conn.Output notices that instead. c is locked.
 func (c *h2Conn) isStuck(now int64, limit time.Duration) bool {
+	if c.lc == nil {
+		return false
+	}
 	stuck := seen(&c.times.stuck, c.isUnsent() && now-c.times.progress >= int64(h2Tick))
 	return limit > 0 && stuck-h2Tick >= limit // the first tick may have come at once
 }

@@ -195,13 +195,13 @@ func TestWriteByteTimeout(t *testing.T) {
 				c.WriteWindowUpdate(0, 1<<30)
 				c.open("GET", "/", true)
 				begun := time.Now()
-				for i := range 1200 {
+				for i := range 1200 { // a tenth of a second each
 					time.Sleep(100 * time.Millisecond)
 					if s.GetOpenConnectionsCount() == 0 {
 						break
 					}
-					if tc.slow && i%40 == 0 {
-						io.ReadFull(c.Conn, make([]byte, 64<<10))
+					if tc.slow && i%30 == 0 {
+						io.ReadFull(c.Conn, make([]byte, 12<<10))
 					}
 				}
 				if took := time.Since(begun); took < tc.want-100*time.Millisecond || took > tc.want+tc.want/10+4*time.Second {
