@@ -8,6 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/http2"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
@@ -91,7 +92,10 @@ func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool)
 func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	x, s := st.x, st.c.srv
 	x.body.beginFrames(head, st.isBodiless())
-	if st.excess != nil {
+	switch {
+	case int(head.Target.Len) > s.set.head.Target:
+		return errTargetTooLong
+	case st.excess != nil:
 		return errHeadExceeds
 	}
 	if err := x.checkRequest(known); err != nil {
@@ -116,8 +120,11 @@ func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	return nil
 }
 
-// errHeadExceeds refuses a request with a head that is too large.
-var errHeadExceeds = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+// errHeadExceeds refuses a request with a head that is too large, errTargetTooLong one whose target is, as HTTP/1 does.
+var (
+	errHeadExceeds   = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+	errTargetTooLong = parseError(http1.ErrTargetTooLong)
+)
 
 // callHandler calls the handler, and remembers how long it took.
 func (st *h2Stream) callHandler() {

@@ -217,8 +217,8 @@ type Server struct {
 	WriteBufferSize int
 
 	// MaxRequestLineBytes limits the request target, in bytes. If a request target exceeds the limit, the response is a
-	// 414. Over HTTP/2, only MaxHeaderBytes limits the request target. Zero or a negative value means 16 KiB. If
-	// ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the default is ReadBufferSize.
+	// 414. Zero or a negative value means 16 KiB. If ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the
+	// default is ReadBufferSize.
 	MaxRequestLineBytes int
 
 	// MaxHeaderBytes limits the size of a request's header in bytes, including the request line. If a header exceeds the

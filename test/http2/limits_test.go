@@ -153,6 +153,31 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
+// A target that is too long gets 414, the same response as over HTTP/1, and the connection goes on.
+func TestMaxRequestLineBytes(t *testing.T) {
+	onSites(t, func(w *site) {
+		var refused error
+		w.serve(&gallop.Server{MaxRequestLineBytes: 100, MaxHeaderBytes: 1000, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("ok") },
+			ErrorHandler: func(ctx *gallop.RequestCtx, err error) {
+				refused = err
+				ctx.Error("refused", gallop.StatusRequestURITooLong)
+			}})
+		c := w.dial()
+		c.want(c.get("/"+strings.Repeat("x", 99)), 200, "ok")
+		for _, st := range []*stream{c.get("/" + strings.Repeat("x", 100)), c.do("POST", "/?"+strings.Repeat("x", 99), "body")} {
+			var small *gallop.ErrSmallBuffer
+			var parse *gallop.ParseError
+			if c.want(st, 414, "refused"); !errors.As(refused, &small) || !errors.As(refused, &parse) || parse.StatusCode != 414 {
+				w.t.Errorf("ErrorHandler got %v", refused)
+			}
+		}
+		if st := c.get("/"+strings.Repeat("x", 100), "x-large: "+strings.Repeat("x", 1000)); st.head.status() != 414 {
+			w.t.Errorf("a request with a large header, too: %v", st.head)
+		}
+		c.want(c.get("/"), 200, "ok")
+	})
+}
+
 func TestMaxConcurrentRequests(t *testing.T) {
 	onSites(t, func(w *site) {
 		release, started := make(chan bool), make(chan bool, 2)
