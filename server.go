@@ -284,8 +284,11 @@ type Server struct {
 	// response. By default, the server cancels the context when the client closes its sending side. To the server, a
 	// client that waits looks the same as a client that has exited. The server sends the response regardless of
 	// AllowHalfClose. Even if AllowHalfClose is set, a failed write cancels the context. On Linux, a connection reset
-	// cancels the context too. An HTTP/2 connection ends when the client closes its sending side, even if AllowHalfClose
-	// is set.
+	// cancels the context too.
+	//
+	// AllowHalfClose has no effect on HTTP/2 connections. An HTTP/2 client ends a request with the flag END_STREAM (RFC 9113
+	// §5.1), which never cancels the context. If the client closes the sending side of the connection itself, it can neither
+	// acknowledge frames nor open windows. The server then ends the connection and cancels the contexts of its requests.
 	AllowHalfClose bool
 
 	// DisableKeepalive makes the server close every connection after its first response. Over HTTP/2, the server sends a

@@ -174,6 +174,42 @@ func TestStalledWindow(t *testing.T) {
 	}
 }
 
+// The end of a request does not cancel its context. The end of the client's side of the connection does, even with
+// AllowHalfClose.
+func TestHalfClose(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		var canceled chan time.Time
+		talk(t, func(s *gallop.Server) {
+			canceled = make(chan time.Time, 1)
+			s.AllowHalfClose = allowed
+			s.Handler = func(ctx *gallop.RequestCtx) {
+				<-ctx.Done()
+				canceled <- time.Now()
+			}
+		}, func(c *client, _ *gallop.Server) {
+			half, ok := c.Conn.(interface{ CloseWrite() error })
+			if !ok {
+				t.Fatalf("%T cannot close one side", c.Conn)
+			}
+			c.begin()
+			begun := time.Now()
+			c.open("GET", "/", true)
+			c.data(c.open("POST", "/", false), "x", true)
+			time.Sleep(10 * time.Second)
+			c.want()
+			if err := half.CloseWrite(); err != nil {
+				t.Error(err)
+			}
+			for range 2 {
+				if took := (<-canceled).Sub(begun); took != 10*time.Second {
+					t.Errorf("AllowHalfClose is %v: a request was canceled after %v", allowed, took)
+				}
+			}
+			c.wantEnd(begun, 10*time.Second)
+		})
+	}
+}
+
 // Deadlines that a handler sets have no effect on a response that the server sends afterwards.
 func TestDeadlineBeforeResponse(t *testing.T) {
 	for name, at := range map[string]time.Duration{"/none": 0, "/past": -time.Second, "/soon": time.Second} {
