@@ -22,7 +22,7 @@ type h2Times struct {
 	// How many ticks in a row have seen these conditions.
 	block    uint16 // a header block is unfinished
 	settings uint16 // SETTINGS are not acknowledged
-	stuck    uint16 // there is output, and the client has accepted none of it
+	waits    uint16 // there is output
 	shutdown uint16 // a shutdown has begun, and the last stream is not announced
 }
 
@@ -127,8 +127,8 @@ func (c *h2Conn) isStuck(now int64, limit time.Duration) bool {
 	if c.lc == nil {
 		return false
 	}
-	stuck := seen(&c.times.stuck, c.isUnsent() && now-c.times.progress >= int64(h2Tick))
-	return limit > 0 && stuck-h2Tick >= limit // the first tick may have come at once
+	waits := seen(&c.times.waits, c.isUnsent()) - h2Tick // the first tick may have come at once
+	return limit > 0 && min(waits, time.Duration(now-c.times.progress)) >= limit
 }
 
 // errSlowBlock ends a connection whose client does not finish a header block, errNoProgress one whose client accepts nothing.
