@@ -182,6 +182,28 @@ func (c *h2Conn) stalls(st *h2Stream, before int64) bool {
 	return ok && id == st.id
 }
 
+// mayGoOn reports whether a connection whose idle time seems to be over may wait on.
+func (c *h2Conn) mayGoOn() bool {
+	c.mu.Lock()
+	defer c.unlock()
+	return c.held > 0
+}
+
+// idleUntil returns when the connection expires if nothing happens before, or the zero time. With streams open, that is only a
+// time to look again.
+func (c *h2Conn) idleUntil(now time.Time) time.Time {
+	c.mu.Lock()
+	defer c.unlock()
+	set := &c.srv.set
+	if !c.engine.Started() {
+		return clock.After(h2Epoch.Add(time.Duration(c.began)), clock.Shorter(set.First, set.Idle))
+	}
+	if c.held > 0 {
+		return clock.After(now, set.Idle)
+	}
+	return clock.After(h2Epoch.Add(time.Duration(c.times.idle)), set.Idle)
+}
+
 // h2HealthSettings are the fields of HTTP2Config about clients that do not respond, and about errors.
 type h2HealthSettings struct {
 	ping, pong, write time.Duration // 0 means that there is no limit
@@ -303,26 +325,4 @@ func (c *h2Conn) ponged(data uint64) {
 		h.ping = 0
 		h.timer.Reset(c.srv.h2.health.ping)
 	}
-}
-
-// mayGoOn reports whether a connection whose idle time seems to be over may wait on.
-func (c *h2Conn) mayGoOn() bool {
-	c.mu.Lock()
-	defer c.unlock()
-	return c.held > 0
-}
-
-// idleUntil returns when the connection expires if nothing happens before, or the zero time. With streams open, that is only a
-// time to look again.
-func (c *h2Conn) idleUntil(now time.Time) time.Time {
-	c.mu.Lock()
-	defer c.unlock()
-	set := &c.srv.set
-	if !c.engine.Started() {
-		return clock.After(h2Epoch.Add(time.Duration(c.began)), clock.Shorter(set.First, set.Idle))
-	}
-	if c.held > 0 {
-		return clock.After(now, set.Idle)
-	}
-	return clock.After(h2Epoch.Add(time.Duration(c.times.idle)), set.Idle)
 }
