@@ -109,6 +109,7 @@
 //	h2_serve.go           steps of an HTTP/2 connection
 //	h2_stream.go          a stream, start to end
 //	h2_time.go            time limits of HTTP/2
+//	h2_tunnel.go          connections over a stream
 //	h2_wire.go            the HTTP/2 wire, choosing HTTP/2
 //	server.go             the server and its settings
 //	server_listen.go      listening, serving what was accepted

@@ -22,6 +22,7 @@ import (
 //	h2_stream.go    a stream from its head to its end
 //	h2_body.go      the request body
 //	h2_response.go  the response
+//	h2_tunnel.go    the connection that AcceptStream returns
 //	h2_time.go      time limits
 //
 // A connection of a loop is parked before handlers are called on the loop. So a handler that takes long holds up neither

@@ -102,6 +102,7 @@ func (l *h2Conns) resolve(s *Server) {
 		EncoderTableSize:     within(from.MaxEncoderHeaderTableSize, 1, maxH2Setting, defaultEncoderTable),
 		MaxBlock:             2*list + 1,
 		Header:               hpack.Limits{List: list, Fields: s.set.head.Fields, String: list},
+		ExtendedConnect:      s.ExtendedConnect,
 	}
 }
 
