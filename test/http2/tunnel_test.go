@@ -599,3 +599,37 @@ func (w *site) wantNotLogged(text string) {
 		w.t.Errorf("log:\n%s", log)
 	}
 }
+
+// A response that waits for its window is reset in time, also beside a tunnel that waits for as long as it likes.
+func TestTunnelBesideStalledResponse(t *testing.T) {
+	onSites(t, func(w *site) {
+		accepted := make(chan net.Conn, 1)
+		w.handle(func(ctx *gallop.RequestCtx) {
+			if !ctx.IsConnect() {
+				ctx.SetBody(make([]byte, 100_000))
+				return
+			}
+			nc, err := ctx.AcceptStream()
+			if err != nil {
+				w.t.Error(err)
+			}
+			accepted <- nc
+		})
+		c := w.dial(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000})
+		c.hold = true
+		tunnel := c.connectTo()
+		nc := await(w, accepted)
+		written := make(chan error, 1)
+		go func() { written <- second(nc.Write(make([]byte, 5000))) }()
+		c.awaitBody(tunnel, 1000)
+		begun := time.Now()
+		id := c.open("GET", "/", true)
+		c.until("a reset", func() bool { return c.streams[id].code != nil })
+		w.between(begun, "the response", 30*time.Second, 33*time.Second)
+		c.credit(tunnel, 4000)
+		if err := await(w, written); err != nil {
+			w.t.Error(err)
+		}
+		nc.Close()
+	})
+}
