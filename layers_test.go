@@ -87,6 +87,7 @@ var layers = map[string]layer{
 	"test/framing":             {user: true, ours: []string{"test/internal/servertest"}},
 	"test/http2":               {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2clients":        {user: true},
+	"test/http2interop":        {user: true},
 	"test/http2time":           {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2flood":          {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
