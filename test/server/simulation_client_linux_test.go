@@ -141,10 +141,10 @@ func (m *simulation) act() {
 		c.last, c.half = true, true
 		_ = c.conn.CloseWrite()
 	case what == 98:
-		c.gone = true
+		c.giveUp()
 		c.conn.Reset()
 	case what == 99:
-		c.gone = true
+		c.giveUp()
 		_ = c.conn.Close()
 	}
 }

@@ -135,12 +135,13 @@ func (h *simH2) cancel() {
 	slices.Sort(ids)
 	id := ids[h.c.m.draw(len(ids))]
 	h.e.Reset(id, http2.Cancel)
-	h.forget(id)
+	h.forget(id, simGivenUp)
 }
 
 // forget ends a stream.
-func (h *simH2) forget(id uint32) {
+func (h *simH2) forget(id uint32, end simEnd) {
 	q := h.streams[id].q
+	h.c.m.ends[q.id] = end
 	h.e.Release(id)
 	delete(h.streams, id)
 	h.c.due = slices.DeleteFunc(h.c.due, func(d *simRequest) bool { return d == q })
@@ -207,11 +208,14 @@ func (h *simH2) take(ev *http2.Event) {
 		st.got = append(st.got, ev.Data...)
 		h.e.Consumed(ev.Stream, len(ev.Data))
 	case http2.Reset:
-		calls := m.called(st.q)
-		if k := st.q.kind; !(k == "/goexit" || k == "/abort" || ev.Code == http2.RefusedStream && calls == 0) {
+		switch calls := m.called(st.q); {
+		case st.q.kind == "/goexit" || st.q.kind == "/abort":
+			h.forget(ev.Stream, simGivenUp)
+		case ev.Code == http2.RefusedStream && calls == 0:
+			h.forget(ev.Stream, simRefused)
+		default:
 			m.fail("connection %d, %v: reset with %v after status %d and %d bytes, called %d times", c.id, st.q, ev.Code, st.status, len(st.got), calls)
 		}
-		h.forget(ev.Stream)
 		return
 	}
 	if ev.End {
@@ -233,10 +237,10 @@ func (h *simH2) answered(id uint32, st *simStream) {
 	if calls := m.called(q); st.status != want || string(st.got) != body || calls != 1 {
 		m.fail("connection %d, %v: %d, %.200q (%d of %d bytes), and the handler was called %d times", c.id, q, st.status, st.got, len(st.got), len(body), calls)
 	}
-	h.forget(id)
+	h.forget(id, simAnswered)
 }
 
-// awayFrom takes GOAWAY. Streams that it does not accept must not have reached a handler.
+// awayFrom takes GOAWAY. Streams that it does not accept must not reach a handler, because the client may repeat them.
 func (h *simH2) awayFrom(ev *http2.Event) {
 	c, m := h.c, h.c.m
 	h.away = true
@@ -248,19 +252,65 @@ func (h *simH2) awayFrom(ev *http2.Event) {
 			if calls := m.called(st.q); calls > 0 {
 				m.fail("connection %d, %v: not accepted, but the handler was called", c.id, st.q)
 			}
-			h.forget(id)
+			h.forget(id, simRefused)
 		}
 	}
 }
 
-// left judges the end of a connection that leaves requests without a response.
+// left judges the end of a connection that leaves requests without a response. If there was a GOAWAY, it has accepted them.
 func (h *simH2) left(err error) {
 	c, m := h.c, h.c.m
 	for _, q := range c.due {
-		if calls := m.called(q); !m.timed && !c.half && (calls > 0 || !m.ending && !h.away) {
+		switch calls := m.called(q); {
+		case m.timed:
+			m.ends[q.id] = simGivenUp
+		case calls == 0 && !h.away && m.ending:
+			m.ends[q.id] = simRefused
+		default:
 			m.fail("connection %d ends, %v, without a response to %v, of which the handler was called %d times; GOAWAY %v", c.id, err, q, calls, h.away)
 			return
 		}
+	}
+}
+
+// simEnd is how a request over HTTP/2 has ended.
+type simEnd int
+
+const (
+	simAnswered simEnd = 1 + iota // with a complete response
+	simRefused                    // the server has not accepted it, so no handler may be called for it
+	simGivenUp                    // the client has reset it or has hung up, or time was up, or the handler has asked for a reset
+)
+
+// balance wants each handler called once, and as many requests answered as the server has accepted.
+func (m *simulation) balance() {
+	accepted, givenUp := 0, 0
+	for id, calls := range m.calls {
+		if calls > 1 {
+			m.fail("the handler was called %d times for request %d", calls, id)
+		}
+		if !m.h2 {
+			continue
+		}
+		accepted++
+		switch end := m.ends[id]; end {
+		case simAnswered:
+		case simGivenUp:
+			givenUp++
+		default:
+			m.fail("the handler was called for request %d, which has ended with %d", id, end)
+		}
+	}
+	if m.h2 && accepted-givenUp != m.answered {
+		m.fail("%d requests accepted and not given up, %d answered", accepted-givenUp, m.answered)
+	}
+}
+
+// giveUp gives up all requests of a client that hangs up.
+func (c *simClient) giveUp() {
+	c.gone = true
+	for _, q := range c.due {
+		c.m.ends[q.id] = simGivenUp
 	}
 }
 

@@ -131,6 +131,7 @@ type simulation struct {
 	locked   map[int]bool // descriptors at which nobody may stop, being locked there
 	nobody   bool         // stops any more
 	calls    map[int]int  // of the handler, for each request
+	ends     map[int]simEnd
 	lastID   int
 	answered int
 	trace    uint64
@@ -202,7 +203,7 @@ func (m *simulation) fail(format string, args ...any) {
 
 // live has a server live.
 func (m *simulation) live(t *testing.T) {
-	m.t, m.calls, m.locked = t, map[int]int{}, map[int]bool{}
+	m.t, m.calls, m.ends, m.locked = t, map[int]int{}, map[int]simEnd{}, map[int]bool{}
 	m.s = &gallop.Server{
 		Logger: servertest.Quiet, Handler: m.handle, StreamRequestBody: m.rng.IntN(2) == 0, PoisonReleased: true,
 		Dispatch:    []gallop.DispatchType{gallop.DispatchAuto, gallop.DispatchInline, gallop.DispatchGoroutine}[m.rng.IntN(3)],
@@ -322,6 +323,7 @@ func (m *simulation) end(served chan error) {
 	if n, open := m.k.Open(), m.s.GetOpenConnectionsCount(); n != 0 || open != 0 {
 		m.fail("%d descriptors and %d connections are left", n, open)
 	}
+	m.balance()
 	for _, misuse := range m.k.Misuse() {
 		m.fail("%s", misuse)
 	}
