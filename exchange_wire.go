@@ -67,6 +67,15 @@ func (x *exchange) awaitsBody() bool {
 	return len(x.wire.Input.Unread()) == 0
 }
 
+// targetMethod returns the method that decides what a target looks like. An extended CONNECT has a path (RFC 8441 §4).
+func (x *exchange) targetMethod() []byte {
+	head := &x.ctx.Request.Header.head
+	if x.h2 != nil && x.h2.protocol != "" {
+		return nil
+	}
+	return head.Fields.Bytes(head.Method)
+}
+
 // closeAfter makes this the last response on an HTTP/1 connection.
 func (x *exchange) closeAfter() {
 	if x.h2 == nil {

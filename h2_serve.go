@@ -224,6 +224,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	for _, st := range c.streams {
 		st.lost(errH2Over)
 	}
+	c.dropTunnels()
 	c.waiting = 0
 	for st := c.pending.pop(); st != nil; st = c.pending.pop() {
 		st.close()

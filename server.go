@@ -130,6 +130,13 @@ type Server struct {
 	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
 
+	// ExtendedConnect allows clients to open WebSockets and other protocols over HTTP/2 with an extended CONNECT (RFC
+	// 8441). The handler gets the protocol from RequestCtx.Upgrade and accepts the request with RequestCtx.AcceptStream.
+	// If ExtendedConnect is false, browsers open a separate HTTP/1.1 connection for each WebSocket. Do not set
+	// ExtendedConnect if a WebSocket library of your program hijacks connections: browsers would then use HTTP/2, where
+	// hijacking fails.
+	ExtendedConnect bool
+
 	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig. In
 	// TLS handshakes, the server offers the protocols in TLSConfig.NextProtos. If "h2" or "http/1.1" is missing there, the
 	// server adds it, unless Server.Protocols lacks the protocol. If GetConfigForClient returns a configuration, the
