@@ -56,28 +56,6 @@ func TestRequestsAsHandlersSeeThem(t *testing.T) {
 	})
 }
 
-// The connection is that of all streams, so nothing can be done to it.
-func TestConnOfARequest(t *testing.T) {
-	onSites(t, func(w *site) {
-		w.handle(func(ctx *gallop.RequestCtx) {
-			nc := ctx.Conn()
-			_, read := nc.Read(make([]byte, 1))
-			_, write := nc.Write(make([]byte, 1))
-			for what, err := range map[string]error{"Read": read, "Write": write, "Close": nc.Close()} {
-				if !errors.Is(err, errors.ErrUnsupported) {
-					w.t.Errorf("%s: %v", what, err)
-				}
-			}
-			if nc.RemoteAddr() == nil || nc.RemoteAddr().String() != ctx.RemoteAddr().String() || nc.LocalAddr() == nil {
-				w.t.Errorf("addresses %v, %v", nc.RemoteAddr(), nc.LocalAddr())
-			}
-		})
-		c := w.dial()
-		c.want(c.get("/"), 200, "")
-		c.wantAlive()
-	})
-}
-
 // Requests that the server refuses get their status, and do no harm to other requests.
 func TestRefusedRequests(t *testing.T) {
 	onSites(t, func(w *site) {
@@ -194,7 +172,9 @@ func TestMalformedRequests(t *testing.T) {
 			{"X-Upper: 1"}, {"host: other.example"}, {"x-value: a\nb"}, {":unknown: 1"}, {"content-length: 1"},
 		} {
 			c.awaitReset(c.open("GET", "/", true, lines...), http2.ErrCodeProtocol)
+			c.awaitReset(c.open("GET", "/", false, lines...), http2.ErrCodeProtocol)
 		}
+		c.awaitReset(c.openRaw(false, ":method: GET", ":scheme: http", ":authority: example.com"), http2.ErrCodeProtocol)
 		c.wantAlive()
 	})
 }
