@@ -172,7 +172,9 @@ func TestMalformedRequests(t *testing.T) {
 			{"X-Upper: 1"}, {"host: other.example"}, {"x-value: a\nb"}, {":unknown: 1"}, {"content-length: 1"},
 		} {
 			c.awaitReset(c.open("GET", "/", true, lines...), http2.ErrCodeProtocol)
-			c.awaitReset(c.open("GET", "/", false, lines...), http2.ErrCodeProtocol)
+			if lines[0] != "content-length: 1" { // whose byte could follow
+				c.awaitReset(c.open("GET", "/", false, lines...), http2.ErrCodeProtocol)
+			}
 		}
 		c.awaitReset(c.openRaw(false, ":method: GET", ":scheme: http", ":authority: example.com"), http2.ErrCodeProtocol)
 		c.wantAlive()
