@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -41,7 +42,7 @@ func TestPoisonedViews(t *testing.T) {
 			c.data(id, "name=gopher", false)
 			c.headers(id, true, "checksum: abc")
 			c.want(c.await(id), 200, "a response of some length")
-			time.Sleep(time.Second)
+			synctest.Wait()
 			for name, view := range kept {
 				if want := bytes.Repeat([]byte{0xDB}, len(view)); len(view) == 0 || !bytes.Equal(view, want) {
 					w.t.Errorf("%s, %s: %q", path, name, view)
@@ -89,7 +90,7 @@ func TestKeptObjects(t *testing.T) {
 		c := w.dial()
 		for range 3 {
 			c.want(c.do("POST", "/keeps", "body"), 200, "kept")
-			time.Sleep(time.Second)
+			synctest.Wait() // until the server has ended the request
 			select {
 			case <-done:
 			default:
