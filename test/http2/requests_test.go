@@ -83,6 +83,11 @@ func TestRefusedRequests(t *testing.T) {
 			{"control character in the target", get("/a\x01", "example.com"), 400},
 			{"invalid host", get("/", "exa mple.com"), 400},
 			{"user in the host", get("/", "user@example.com"), 400},
+			{"empty authority", get("/", ""), 400},
+			{"empty Host", []string{":method: GET", scheme, ":path: /", "host: "}, 400},
+			{"no host", []string{":method: GET", scheme, ":path: /"}, 400},
+			{"CONNECT without a port", []string{":method: CONNECT", ":authority: example.com"}, 400},
+			{"CONNECT with content", []string{":method: CONNECT", ":authority: example.com:443", "content-length: 5"}, 400},
 			{"TRACE", []string{":method: TRACE", scheme, ":path: /", ":authority: example.com"}, 405},
 			{"unknown expectation", append(get("/", "example.com"), "expect: something"), 417},
 		} {
