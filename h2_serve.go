@@ -76,12 +76,16 @@ func (c *h2Conn) work() {
 	}
 }
 
-// judge judges a request. ready means that its handler can be called, or that it is refused.
+// judge judges a request. ready means that its handler can be called, or that it is refused. A hook that panics costs the stream.
 func (c *h2Conn) judge(st *h2Stream, known *target.KnownHost) (ready bool) {
 	if !c.active && c.srv.ConnState != nil {
 		c.report(conn.StateActive)
 	}
-	return st.judge(c.seat, known)
+	done := false
+	defer st.endUnless(&done)
+	ready = st.judge(c.seat, known)
+	done = true
+	return ready
 }
 
 // wait waits for input: with streams open, and otherwise for a new one.
@@ -249,7 +253,14 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 
 // serveOnGoroutine serves the connection to its end.
 func (c *h2Conn) serveOnGoroutine(seat *conn.Conn, close func()) error {
+	ended := false
+	defer func() {
+		if !ended { // a hook has ended the goroutine
+			c.finish(seat, close)
+		}
+	}()
 	c.serve(seat)
+	ended = true
 	err := seat.Err
 	c.finish(seat, close)
 	if err == conn.ErrIdle || err == errH2Done || err == io.EOF {

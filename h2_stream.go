@@ -144,15 +144,7 @@ func (st *h2Stream) callHandler() {
 // serve calls the handler, and sends the response.
 func (st *h2Stream) serve() {
 	done := false
-	defer func() {
-		if !done { // the handler has ended its goroutine, or a hook panicked
-			if v := recover(); v != nil {
-				st.x.panicked("panic ends a stream", v)
-			}
-			st.abort(http2.InternalError)
-			st.end()
-		}
-	}()
+	defer st.endUnless(&done)
 	switch {
 	case st.gone.Load(), st.taken: // by an ExpectHandler
 	case st.reason != nil:
@@ -161,6 +153,19 @@ func (st *h2Stream) serve() {
 		st.answer()
 	}
 	done = true
+	st.end()
+}
+
+// endUnless ends the stream, unless done is set. Otherwise a hook has panicked, or the program has ended the goroutine. It must be
+// deferred.
+func (st *h2Stream) endUnless(done *bool) {
+	if *done {
+		return
+	}
+	if v := recover(); v != nil {
+		st.x.panicked("panic ends a stream", v)
+	}
+	st.abort(http2.InternalError)
 	st.end()
 }
 

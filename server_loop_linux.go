@@ -304,10 +304,14 @@ func (s *Server) beginH2(c *serverConn) *h2Conn {
 // runH2 serves an HTTP/2 connection that c is attached to until it goes back to its loop or ends. Fast handlers are called
 // when it is back there.
 func (s *Server) runH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
-	lc := h2.lc
+	lc, settled := h2.lc, false
+	defer func() {
+		if !settled { // the connection has ended, or a hook has ended the goroutine
+			s.finishH2(w, c, h2)
+		}
+	}()
 	for {
 		if h2.serve(&c.Conn) != conn.Park {
-			s.finishH2(w, c, h2)
 			return
 		}
 		by := poll.Moment(0)
@@ -316,7 +320,7 @@ func (s *Server) runH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 		}
 		lc.Turns = c.Turns
 		h2.seat = nil
-		if c.Conn.Park(w, lc, by) {
+		if settled = c.Conn.Park(w, lc, by); settled {
 			h2.callPending(w)
 			return
 		}
