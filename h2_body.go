@@ -172,6 +172,10 @@ func (st *h2Stream) readBody(p []byte) (n int, err error) {
 		return 0, err
 	}
 	n = copy(p, st.body)
+	if b.got += int64(n); b.whole && b.got > st.x.maxBody {
+		b.err = ErrBodyTooLarge
+		return 0, b.err
+	}
 	st.used(n)
 	return n, nil
 }
