@@ -89,7 +89,7 @@ func (l *h2Conns) resolve(s *Server) {
 	if from == nil {
 		from = &HTTP2Config{}
 	}
-	list := s.set.head.Head
+	list := min(s.set.head.Head, 1<<29) // so that the limits below are not too large for their types
 	l.anyCipher = from.PermitProhibitedCipherSuites
 	l.config = http2.Config{
 		Role:                 http2.Server,
