@@ -77,7 +77,7 @@ var layers = map[string]layer{
 	"cmd/gallop/internal":      {ours: []string{"cmd/gallop/internal/..."}, user: true, below: true},
 	"docs":                     {user: true},
 
-	"test/internal/servertest": {ours: []string{root, "internal/poll", "internal/testhook", "internal/wiretest", "memnet"}},
+	"test/internal/servertest": {ours: []string{root, "internal/poll", "internal/testhook", "internal/wiretest", "memnet"}, others: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/client":              {user: true, ours: []string{"internal/callback", "internal/dial", "internal/target", "test/internal/servertest"}},
 	"test/fasthttp":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/handlers":            {user: true, ours: []string{"internal/coding", "test/internal/servertest"}},

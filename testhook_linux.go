@@ -28,7 +28,15 @@ func (s *Server) serveOnLoop(ln net.Listener, connect func() net.Addr) error {
 		return err
 	}
 	defer g.Leave()
-	pl, err := g.Listen(ln.(syscall.RawConn), &conn.Listener{Listener: ln, Base: s.baseContext(ln)}, nil)
+	of := &conn.Listener{Listener: ln, Base: s.baseContext(ln)}
+	if s.TLSConfig != nil {
+		cfg, err := s.tlsConfig()
+		if err != nil {
+			return err
+		}
+		of.Listener = &conn.TLSListener{Listener: ln, Config: cfg}
+	}
+	pl, err := g.Listen(ln.(syscall.RawConn), of, nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"crypto/tls"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,7 @@ func Moves() map[string]uint64 { return testhook.Moves() }
 // Transport works in virtual time and in real time.
 type Transport struct {
 	Name      string // of the subtest
+	Protocol  Protocol
 	serveConn func(*gallop.Server, net.Conn) error
 	listen    func(*gallop.Server) Listener
 	hold      func(s *gallop.Server) (release func()) // starts the event loops of s, if it serves on loops
@@ -43,7 +45,12 @@ var Goroutines = Transport{
 	hold:      func(*gallop.Server) func() { return func() {} },
 }
 
-func serveAccepted(s *gallop.Server, c net.Conn) error { return testhook.ServeAccepted(s, c) }
+func serveAccepted(s *gallop.Server, c net.Conn) error {
+	if s.TLSConfig != nil {
+		c = tls.Server(c, s.TLSConfig)
+	}
+	return testhook.ServeAccepted(s, c)
+}
 
 // OnTransports runs a test on each of [Transports], as a subtest with the transport's name.
 func OnTransports(t *testing.T, test func(t *testing.T, on Transport)) {
@@ -60,13 +67,21 @@ func OnSockets(t *testing.T, test func(t *testing.T, over gallop.EngineType)) {
 	t.Run("goroutine", func(t *testing.T) { test(t, gallop.EngineGoroutine) })
 }
 
-// Listen returns a listener in memory. On event loops only s can serve it.
-func (on Transport) Listen(s *gallop.Server) Listener { return on.listen(s) }
+// Listen returns a listener in memory. On event loops only s can serve it. There is none that serves TLS.
+func (on Transport) Listen(s *gallop.Server) Listener {
+	if on.prepare(s); on.HTTP2() {
+		return http2Listener{on.listen(s)}
+	}
+	return on.listen(s)
+}
 
 // Serve returns a function that serves a connection until it is closed. On event loops the function returns nil even if
 // serving failed, and the error is only in the log.
 func (on Transport) Serve(s *gallop.Server) func(net.Conn) error {
 	return func(c net.Conn) error {
+		if on.prepare(s); on.HTTP2() {
+			return on.serveHTTP2(s, c)
+		}
 		growStack()
 		return on.serveConn(s, c)
 	}
