@@ -55,7 +55,7 @@ func TestServerTrailers(t *testing.T) {
 // TestServerSaysNoLengthUnasked holds that a response which never has a body does not
 // speak of one, be the RequestCtx new or used.
 func TestServerSaysNoLengthUnasked(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for range 3 {
 			for _, status := range []int{gallop.StatusNoContent, gallop.StatusNotModified} {
 				s := &gallop.Server{Logger: new(servertest.Log), Handler: func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(status) }}

@@ -60,7 +60,7 @@ func TestGoexit(t *testing.T) {
 
 // A stream of events may look for its client, and leaves the next request alone.
 func TestDoneWhileAResponseIsWritten(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			left := make(chan bool, 1)
 			s := &gallop.Server{Logger: servertest.Quiet, Handler: func(ctx *gallop.RequestCtx) {
@@ -201,7 +201,7 @@ func TestGoexitInTheMiddleOfAResponse(t *testing.T) {
 
 // Whatever ends a connection, answers to the requests before it arrive.
 func TestAnswersBeforeTheEndOfAConnection(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		exit := func(*bufio.Writer) { runtime.Goexit() }
 		for name, last := range map[string]gallop.RequestHandler{
 			"exit":                  func(*gallop.RequestCtx) { runtime.Goexit() },

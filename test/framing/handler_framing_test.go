@@ -172,7 +172,7 @@ func TestServerCutsOffLateHandlers(t *testing.T) {
 // TestServerRefusedExpectation holds that a refused body is no request, sent or not,
 // and that the refusal is forgotten with its connection.
 func TestServerRefusedExpectation(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			s := servertest.NewEchoServer(false)
 			s.ContinueHandler = func(h *gallop.RequestHeader) bool { return len(h.Peek("X-Refuse")) == 0 }
@@ -194,7 +194,7 @@ func TestServerRefusedExpectation(t *testing.T) {
 // TestServerStreamsToHEAD holds that a response to HEAD has no body, not even the end
 // of one, whatever the handler streams.
 func TestServerStreamsToHEAD(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, set := range map[string]gallop.RequestHandler{
 			"writer": func(ctx *gallop.RequestCtx) {
 				ctx.SetBodyStreamWriter(func(w *bufio.Writer) { _, _ = w.WriteString("body") })
@@ -224,7 +224,7 @@ func TestServerStreamsToHEAD(t *testing.T) {
 // TestServerStreamFails holds that a response which breaks in its middle is not ended
 // as if it were whole, and costs nothing but its connection.
 func TestServerStreamFails(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, set := range map[string]gallop.RequestHandler{
 			"writer panics": func(ctx *gallop.RequestCtx) {
 				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -261,7 +261,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
 
 // TestServerMethods holds what happens to methods that a server has to know about.
 func TestServerMethods(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := servertest.NewEchoServer(false)
 		for method, want := range map[string]int{"TRACE": 405, "CONNECT": 400, "BREW": 200, "get": 200} {
 			c := wiretest.Start(t, on.Serve(&s.Server))

@@ -74,7 +74,7 @@ func write(t *testing.T, name, text string) {
 
 func TestCompressionHostileAcceptEncoding(t *testing.T) {
 	many := strings.Repeat("x-unknown;q=0.5,", 1500)
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		on.Talk(t, &gallop.Server{Handler: gallop.CompressHandler(compressPages), ReadBufferSize: 64 << 10}, func(c *wiretest.Conversation) {
 			for _, tc := range []struct{ accept, want string }{
 				{many, ""}, {many + "gzip", "gzip"}, {"gzip," + many, "gzip"},
@@ -186,7 +186,7 @@ func allocatedBy(f func()) uint64 {
 // TestCompressedStreamOfAClientThatLeaves has a handler write without end. It ends with the connection.
 func TestCompressedStreamOfAClientThatLeaves(t *testing.T) {
 	for _, accept := range []string{"gzip", "deflate", "zstd", "br"} {
-		servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 			var failed chan error // of the bubble
 			h := gallop.CompressHandlerBrotliLevel(func(ctx *gallop.RequestCtx) {
 				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -229,7 +229,7 @@ func TestCompressHandlerStaysInStep(t *testing.T) {
 			ctx.Response.Header.Set("Content-Encoding", string(coding))
 		}
 	})
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		on.Talk(t, &gallop.Server{Handler: h}, func(c *wiretest.Conversation) {
 			for _, tc := range []struct {
 				method, target string

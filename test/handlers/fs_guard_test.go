@@ -48,7 +48,7 @@ func TestGuardAndFilesSeeOnePath(t *testing.T) {
 		"a rewrite": (&gallop.FS{Root: dir, PathRewrite: func(ctx *gallop.RequestCtx) []byte { return ctx.Path() }}).NewRequestHandler(),
 		"ServeFile": func(ctx *gallop.RequestCtx) { gallop.ServeFile(ctx, dir+string(ctx.Path())) },
 	}
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, files := range handlers {
 			on.Talk(t, &gallop.Server{Handler: notNormalized(guarded(files))}, func(c *wiretest.Conversation) {
 				for _, target := range slices.Concat(waysAround, []string{"//public///a.txt", "/public//a.txt", "/x/..//public/a.txt"}) {

@@ -19,7 +19,7 @@ import (
 // A body that is passed on as the response ends after the handler has returned. Watching the connection then would
 // take the first byte of the next request.
 func TestDoneAndABodyThatIsTheResponse(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
 			ctx.Done()
 			if !ctx.IsPost() {
@@ -42,7 +42,7 @@ func TestDoneAndABodyThatIsTheResponse(t *testing.T) {
 // A context that was derived from that of the request looks at it when the handler has
 // returned, from a goroutine of package context's own.
 func TestDerivedContextsOutliveTheRequest(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		derived := make(chan context.Context, 100)
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			ctx.SetUserValue("k", "v")
@@ -89,7 +89,7 @@ func TestTimeoutErrorThenPanic(t *testing.T) {
 }
 
 func TestTimeoutHandlerAndGoexit(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
 			ctx.SetBodyString("left")
 			runtime.Goexit()
@@ -103,7 +103,7 @@ func TestTimeoutHandlerAndGoexit(t *testing.T) {
 
 // A handler may abort its response behind TimeoutHandler, too, in time and late.
 func TestTimeoutHandlerAndAbort(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		var log servertest.Log
 		s := &gallop.Server{Logger: &log, Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
 			if string(ctx.Path()) == "/late" {
@@ -123,7 +123,7 @@ func TestTimeoutHandlerAndAbort(t *testing.T) {
 }
 
 func TestTimeoutHandlerLogsLatePanics(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		var log servertest.Log
 		s := &gallop.Server{Logger: &log, Handler: gallop.TimeoutHandler(func(*gallop.RequestCtx) {
 			time.Sleep(time.Minute)
@@ -141,7 +141,7 @@ func TestTimeoutHandlerLogsLatePanics(t *testing.T) {
 
 // A handler that is late may not write among what the server answers for it.
 func TestLateInterimResponses(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			tried := make(chan error, 1)
 			s := &gallop.Server{Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
@@ -227,7 +227,7 @@ func (v lookingValue) Close() error {
 
 // A user value that is closed after the response still sees the request, on a connection that stays open as well.
 func TestUserValueSeesItsRequestWhenClosed(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		seen := make(chan string, 2)
 		s := &gallop.Server{PoisonReleased: true, Handler: func(ctx *gallop.RequestCtx) { ctx.SetUserValue("k", lookingValue{ctx, seen}) }}
 		on.Talk(t, s, func(c *wiretest.Conversation) {
@@ -242,7 +242,7 @@ func TestUserValueSeesItsRequestWhenClosed(t *testing.T) {
 }
 
 func TestUserValueThatPanicsWhenClosed(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		events := make(chan string, 10)
 		var log servertest.Log
 		s := &gallop.Server{Logger: &log, Handler: func(ctx *gallop.RequestCtx) {
@@ -260,7 +260,7 @@ func TestUserValueThatPanicsWhenClosed(t *testing.T) {
 
 // Nothing else stays open because of a value that panics when it is closed.
 func TestWhatElseIsClosedBesideAPanic(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		events := make(chan string, 10)
 		s := &gallop.Server{Logger: servertest.Quiet, Handler: func(ctx *gallop.RequestCtx) {
 			for i := range 4 {
@@ -423,7 +423,7 @@ func TestInitAfterDone(t *testing.T) {
 
 // A handler that is late may not take the connection, and is told so.
 func TestLateHijackConn(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, after := range map[string]time.Duration{"at the last request": 2 * time.Second, "at the end": time.Hour} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestServerBoundsArguments(t *testing.T) {
 				fmt.Fprintf(ctx, "%d %v, %d %v", query.Len(), query.Err(), form.Len(), form.Err())
 			}}
 			body := strings.Repeat("a&", tt.form)
-			servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+			servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 				on.Talk(t, s, func(c *wiretest.Conversation) {
 					for range 2 {
 						c.Send(fmt.Sprintf("POST /?%s HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"+

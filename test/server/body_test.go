@@ -19,7 +19,7 @@ import (
 type netConn = net.Conn
 
 func TestBodyLimit(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: servertest.Say, MaxRequestBodySize: 10}
 		chunked := wiretest.Request("POST", "/", "Transfer-Encoding: chunked")
 		for _, tc := range []struct {
@@ -44,7 +44,7 @@ func TestBodyLimit(t *testing.T) {
 }
 
 func TestHeaderReceivedSetsLimits(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: servertest.Say, HeaderReceived: func(h *gallop.RequestHeader) gallop.RequestConfig {
 			if string(h.RequestURI()) == "/small" {
 				return gallop.RequestConfig{MaxRequestBodySize: 3, ReadTimeout: time.Second}
@@ -66,7 +66,7 @@ func TestHeaderReceivedSetsLimits(t *testing.T) {
 }
 
 func TestContinueIsSentByTheFirstRead(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		expect := wiretest.Request("POST", "/", "Content-Length: 5", "Expect: 100-continue")
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprint("stream ", stream), func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestUnreadBody(t *testing.T) {
 }
 
 func TestBodyKeptTooLongReadsNothing(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		kept := make(chan io.Reader, 1)
 		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) { kept <- ctx.RequestBodyStream() }}
 		on.Talk(t, s, func(c *wiretest.Conversation) {
@@ -209,7 +209,7 @@ func TestBodyKeptTooLongReadsNothing(t *testing.T) {
 }
 
 func TestReaderLeftRunningIsInterrupted(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		ended := make(chan error, 1)
 		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
 			r := ctx.RequestBodyStream()
@@ -272,7 +272,7 @@ func TestStreamedResponses(t *testing.T) {
 }
 
 func TestEventsArriveWhenFlushed(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			ctx.SetContentType("text/event-stream")
 			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -349,7 +349,7 @@ type failing struct{}
 func (failing) Read([]byte) (int, error) { return 0, errors.New("it broke") }
 
 func TestResponsesWithoutBody(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			var status int
 			fmt.Sscanf(string(ctx.Path()), "/%d", &status)
@@ -374,7 +374,7 @@ func TestResponsesWithoutBody(t *testing.T) {
 }
 
 func TestInterimResponses(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			ctx.Response.Header.Add("Link", "</a.css>; rel=preload")
 			if err := ctx.EarlyHints(); err != nil {
@@ -439,7 +439,7 @@ func TestHijack(t *testing.T) {
 }
 
 func TestConnectNeedsAHijack(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			if string(ctx.RequestURI()) == "deny.example:443" {
 				ctx.SetStatusCode(403)
@@ -456,7 +456,7 @@ func TestConnectNeedsAHijack(t *testing.T) {
 }
 
 func TestHandlerCannotChangeHowItsResponseIsFramed(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			switch string(ctx.Path()) {
 			case "/method":
@@ -481,7 +481,7 @@ func TestHandlerCannotChangeHowItsResponseIsFramed(t *testing.T) {
 }
 
 func TestEchoWhileTheRequestIsStillComing(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
 			ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
 		}}
@@ -499,7 +499,7 @@ func TestEchoWhileTheRequestIsStillComing(t *testing.T) {
 // A body that was announced is a stream where bodies are streams, also if nothing comes of it: a handler that reads it need
 // not know before that the file is empty. Without a body there is none.
 func TestEmptyBodyAsAStream(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
 			r := ctx.RequestBodyStream()
 			if announced := ctx.Request.Header.Peek("Content-Length") != nil; (r != nil) != announced {

@@ -130,7 +130,7 @@ func TestClockWriting(t *testing.T) {
 
 // A body that comes at a little more than the lowest rate is read to its end.
 func TestClockSteadyBody(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			const seconds, rate = 1800, 250
 			c := wiretest.Start(t, on.Serve(clockServer()))
@@ -144,7 +144,7 @@ func TestClockSteadyBody(t *testing.T) {
 }
 
 func TestClockDate(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			s := clockServer()
 			for _, pause := range []time.Duration{0, 999 * time.Millisecond, time.Second, time.Hour, 24 * 365 * time.Hour} {

@@ -67,7 +67,7 @@ func (c *client) ask(t *testing.T, path string) (body string, last bool) {
 
 // The contexts of requests descend from those of the listener and of the connection.
 func TestConnContext(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		var base context.Context
 		var conns, bases atomic.Int32
 		var ln net.Listener
@@ -154,7 +154,7 @@ func (c countingContext) AfterFunc(func()) func() bool {
 
 // A request leaves nothing behind in the context that its own descends from.
 func TestConnContextIsLetGo(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		var waiting, most atomic.Int32
 		s := &gallop.Server{Logger: servertest.Quiet, BaseContext: func(net.Listener) context.Context {
 			return countingContext{context.Background(), &waiting}
@@ -185,7 +185,7 @@ func TestConnContextIsLetGo(t *testing.T) {
 
 // A ConnContext that returns nil or panics costs the connection.
 func TestConnContextThatFails(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, f := range map[string]func(context.Context, net.Conn) context.Context{
 			"nil":   func(context.Context, net.Conn) context.Context { return nil },
 			"panic": func(context.Context, net.Conn) context.Context { panic("on purpose") },
@@ -269,7 +269,7 @@ func TestSetKeepAlivesEnabled(t *testing.T) {
 // Shutdown calls what was registered and does not wait for it. Close does not call it.
 func TestRegisterOnShutdown(t *testing.T) {
 	t.Parallel()
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for _, graceful := range []bool{true, false} {
 			var log servertest.Log
 			called := make(chan int, 2)
@@ -320,7 +320,7 @@ func TestParent(t *testing.T) {
 	if bare.Parent().Value(contextKey("user")) != "alice" {
 		t.Error("the value is missing")
 	}
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		var parent chan context.Context // of the bubble
 		s := &gallop.Server{
 			Handler: func(ctx *gallop.RequestCtx) { parent <- ctx.Parent() },

@@ -40,7 +40,7 @@ func TestContinueComesBeforeAStreamedAnswer(t *testing.T) {
 
 // A body whose length is too large is not asked for, even if a handler allows it.
 func TestContinueIsNotSaidToABodyTooLarge(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, s := range map[string]*gallop.Server{
 			"nobody":          {},
 			"ContinueHandler": {ContinueHandler: func(*gallop.RequestHeader) bool { return true }},

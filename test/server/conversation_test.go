@@ -14,7 +14,7 @@ import (
 )
 
 func TestRequestsAreAnsweredInOrder(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		on.Talk(t, &gallop.Server{Handler: servertest.Say}, func(c *wiretest.Conversation) {
 			c.Send(wiretest.Get("/1"), servertest.PostTo("/2", "hello"), wiretest.Request("POST", "/3", "Transfer-Encoding: chunked"),
 				"3\r\nhel\r\n", "2;x=y\r\nlo\r\n0\r\nT: u\r\n\r\n", wiretest.Get("/4"))
@@ -182,7 +182,7 @@ func lingering(status int) time.Duration {
 }
 
 func TestNegativeTimeoutsAreNone(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: servertest.Say, IdleTimeout: -1, ReadHeaderTimeout: -1, MinBodyRate: -1}
 		on.Talk(t, s, func(c *wiretest.Conversation) {
 			c.Pause(10 * time.Minute).Send("POST ").Pause(10 * time.Minute).Send("/ HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx")
@@ -195,7 +195,7 @@ func TestNegativeTimeoutsAreNone(t *testing.T) {
 }
 
 func TestSlowWriters(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		body := strings.Repeat("x", 1<<20)
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }}
 		t.Run("no progress", func(t *testing.T) {
@@ -396,7 +396,7 @@ func TestLogIsBounded(t *testing.T) {
 
 // A handler sees that there is no default for Content-Type, and may set one of its own.
 func TestNoDefaultContentTypeShows(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{NoDefaultContentType: true, Handler: func(ctx *gallop.RequestCtx) {
 			if h := &ctx.Response.Header; len(h.ContentType()) == 0 && h.Peek("Content-Type") == nil {
 				ctx.SetContentType("text/x")

@@ -23,15 +23,15 @@ func untilDone(ended chan<- error) gallop.RequestHandler {
 }
 
 func TestDoneWhenTheClientGoesAway(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for _, stream := range []bool{false, true} {
 			for _, request := range []string{wiretest.Get("/"), servertest.PostTo("/", "hello")} {
-				ended := make(chan error, 1)
-				s := &gallop.Server{StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) {
-					ctx.PostBody()
-					untilDone(ended)(ctx)
-				}}
 				synctest.Test(t, func(t *testing.T) {
+					ended := make(chan error, 1)
+					s := &gallop.Server{StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) {
+						ctx.PostBody()
+						untilDone(ended)(ctx)
+					}}
 					client, server := wiretest.Pipe()
 					go on.Serve(s)(server)
 					client.Write([]byte(request))
@@ -50,7 +50,7 @@ func TestDoneWhenTheClientGoesAway(t *testing.T) {
 }
 
 func TestDoneDoesNotEatTheNextRequest(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			ctx.Done()
 			select {
@@ -76,7 +76,7 @@ func TestDoneDoesNotEatTheNextRequest(t *testing.T) {
 }
 
 func TestDoneWhenTheHandlerHasReturned(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		kept := make(chan (<-chan struct{}), 1)
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { kept <- ctx.Done() }}
 		on.Talk(t, s, func(c *wiretest.Conversation) {
@@ -108,7 +108,7 @@ func TestDoneWhenTheServerStops(t *testing.T) {
 }
 
 func TestDerivedContexts(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			ctx.SetUserValue("k", "v")
 			derived, cancel := context.WithTimeout(ctx, time.Second)
@@ -175,7 +175,7 @@ func TestTimeoutHandler(t *testing.T) {
 }
 
 func TestTimeoutCutsOffTheBody(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		read := make(chan error, 1)
 		h := gallop.TimeoutWithCodeHandler(func(ctx *gallop.RequestCtx) {
 			_, err := ctx.RequestBodyStream().Read(make([]byte, 10))

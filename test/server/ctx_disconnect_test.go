@@ -42,7 +42,7 @@ func leaveOn(t *testing.T, on servertest.Transport, s *gallop.Server) {
 
 // Everybody who calls OnDisconnect is told, but for those who have called stop.
 func TestOnDisconnectTellsEverybody(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			told := make(chan int, 10)
 			var stops []func() bool
@@ -89,7 +89,7 @@ func TestOnDisconnectTellsEverybody(t *testing.T) {
 
 // When the handler has returned nobody is told, and stop says that nobody was. It does not harm the next request.
 func TestOnDisconnectEndsWithTheHandler(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			var told atomic.Int32
 			var stops []func() bool
@@ -119,7 +119,7 @@ func TestOnDisconnectEndsWithTheHandler(t *testing.T) {
 
 // gallop's middleware around a net/http handler is told, also if that handler asks for the end of its context.
 func TestOnDisconnectAroundNetHTTP(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			var told atomic.Int32
 			std := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -94,7 +94,7 @@ func TestAcceptStream(t *testing.T) {
 
 // Where there is nothing to accept, AcceptStream changes nothing.
 func TestAcceptStreamRefuses(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			if string(ctx.Path()) == "/stream" {
 				w, err := ctx.StreamResponse()

@@ -157,7 +157,7 @@ func (s *keptSession) wantNoEarlyData(t *testing.T) {
 // A proxy that accepts early data says so with a field (RFC 8470 §5.1), by which a handler
 // decides. The server does not.
 func TestEarlyDataFieldIsTheHandlers(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 			if string(ctx.Request.Header.Peek("Early-Data")) == "1" && !ctx.IsGet() {
 				ctx.Error("too early", http.StatusTooEarly)

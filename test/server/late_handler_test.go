@@ -104,7 +104,7 @@ func (l *lateCalls) make() error {
 // Handlers that TimeoutHandler has left behind go on using their requests, beside 100 further requests on the same worker. Some
 // use them all the time, and others whenever a further request is in its middle.
 func TestLateHandlers(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		over, late := make(chan struct{}), make(chan *lateCalls, len(lateRequests))
 		var calls []*lateCalls
 		var left sync.WaitGroup

@@ -20,7 +20,7 @@ import (
 
 // A form is bound by MaxRequestBodySize, also if its client asks first.
 func TestExpectIsNoWayAroundTheBodyLimit(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		form := "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 5000) + "\r\n--b--\r\n"
 		for name, read := range map[string]gallop.RequestHandler{
 			"form":   func(ctx *gallop.RequestCtx) { ctx.MultipartForm() },
@@ -51,7 +51,7 @@ func hex(n int) string {
 
 // Shutdown with a bound ends at the bound, whatever a handler does.
 func TestShutdownDoesNotWaitForever(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &gallop.Server{Logger: servertest.Quiet, Handler: func(*gallop.RequestCtx) { time.Sleep(time.Hour) }}
 			client, server := wiretest.Pipe()
@@ -74,7 +74,7 @@ func TestShutdownDoesNotWaitForever(t *testing.T) {
 
 // Hooks that panic cost their connection, and nothing else.
 func TestHooksThatPanic(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		boom := errors.New("on purpose")
 		for name, set := range map[string]func(*gallop.Server){
 			"HeaderReceived": func(s *gallop.Server) {
@@ -156,7 +156,7 @@ func TestConnStatePanicsAtAHijack(t *testing.T) {
 
 // The function that OnDisconnect calls runs beside the handler, and does not end the process either.
 func TestOnDisconnectThatPanics(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		var log servertest.Log
 		s := &gallop.Server{Logger: &log, Handler: func(ctx *gallop.RequestCtx) {
 			ctx.OnDisconnect(func(error) { panic("on purpose") })
@@ -203,7 +203,7 @@ func TestServerWithoutAHandler(t *testing.T) {
 }
 
 func TestServerNameThatIsNoFieldValue(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Name: "a\r\nInjected: 1", Handler: func(*gallop.RequestCtx) {}}
 		on.Talk(t, s, func(c *wiretest.Conversation) {
 			if r := c.Send(wiretest.Get("/")).Want(200); len(r.Values("Injected")) > 0 || r.Get("Server") != "gallop" {
@@ -284,7 +284,7 @@ func TestRedirectWithoutAHost(t *testing.T) {
 
 // Settings at the ends of their ranges are none, defaults or endless, as they say.
 func TestExtremeSettings(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for _, extreme := range []int64{-1, math.MinInt64, 1, math.MaxInt64} {
 			server := reflect.TypeFor[gallop.Server]()
 			for i := range server.NumField() {
@@ -341,7 +341,7 @@ func TestConnStatePanicsLater(t *testing.T) {
 
 // Nor does Shutdown wait for the end of a pause in accepting.
 func TestShutdownInAPauseOfAccepting(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &gallop.Server{Logger: servertest.Quiet, Handler: servertest.Say, Concurrency: 1, SleepWhenConcurrencyLimitsExceeded: time.Hour}
 			ln := on.Listen(s)

@@ -13,7 +13,7 @@ import (
 // Every view that a handler can get shows when it is kept, wherever its bytes lie: in the connection's buffer, in the
 // header, in the URI, among arguments, in a body of its own.
 func TestPoisonReleased(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		var kept map[string][]byte
 		handler := func(ctx *gallop.RequestCtx) {
 			ctx.Response.SetBodyString("a response of some length")

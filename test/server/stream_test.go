@@ -88,7 +88,7 @@ func TestImmediateHeaderFlushOnServer(t *testing.T) {
 			resp.SetBodyStream(wiretest.ReaderFunc(func(p []byte) (int, error) { wait(); return body.Read(p) }), 4)
 		},
 	}
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for kind, set := range bodies {
 			t.Run(kind, func(t *testing.T) {
 				arrived := make(chan struct{})

@@ -63,7 +63,7 @@ func TestWriteTimeoutIsThatOfOneResponse(t *testing.T) {
 // The time that a handler takes is not the time that the next client takes, though its
 // request had begun to arrive.
 func TestTimeoutsOfARequestThatHadToWait(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, rest := range map[string]string{
 			"its head": "GET / HTTP/1.1\r\nHo;st: a\r\n\r\n",
 			"its body": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx;yz",
@@ -109,7 +109,7 @@ func TestTunnelResponse(t *testing.T) {
 
 // Handlers that say what would make the client take the next response for something else.
 func TestResponsesThatWouldMislead(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, tt := range map[string]struct {
 			status int
 			body   string
@@ -177,7 +177,7 @@ func (emptyReader) Read([]byte) (int, error) { return 0, nil }
 
 // A stream that never yields anything ends its connection, not its processor.
 func TestResponseStreamWithoutProgress(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Logger: servertest.Quiet, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(emptyReader{}, -1) }}
 		out, err := wiretest.Converse(on.Serve(s), []byte(wiretest.Get("/")))
 		if err != nil || strings.HasSuffix(string(out), "0\r\n\r\n") {
@@ -240,7 +240,7 @@ func TestTurningAwayOverTLS(t *testing.T) {
 
 // A response may take no longer than WriteTimeout, also if its client takes all of it at once.
 func TestWriteTimeoutOfAStream(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, handle := range map[string]func(ctx *gallop.RequestCtx, ended chan<- error){
 			"StreamResponse": func(ctx *gallop.RequestCtx, ended chan<- error) {
 				s, err := ctx.StreamResponse()
