@@ -284,8 +284,9 @@ func (t *h2Tunnel) failed(op string, err error) error {
 func (st *h2Stream) breakTunnel() {
 	st.c.borrow()
 	st.c.engine.Reset(st.id, http2.ProtocolError)
+	st.c.health.note(errTunnelTrailers)
 	st.lost(&h2Reset{http2.ProtocolError, errTunnelTrailers})
 }
 
 // errTunnelTrailers is why a tunnel is reset that gets trailers.
-var errTunnelTrailers = &http2.Error{Code: http2.ProtocolError, Reason: "header block in a tunnel (RFC 9113 §8.5)"}
+var errTunnelTrailers = &http2.Error{Code: http2.ProtocolError, Name: "tunnel_trailers", Reason: "header block in a tunnel (RFC 9113 §8.5)"}

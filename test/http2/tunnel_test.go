@@ -160,7 +160,8 @@ func TestTunnelEnds(t *testing.T) {
 // If the client resets a tunnel, Read returns what has arrived and then fails, and so do Writes.
 func TestTunnelReset(t *testing.T) {
 	onSites(t, func(w *site) {
-		accepted := w.tunnels(&gallop.Server{})
+		counted := make(chan string, 1)
+		accepted := w.tunnels(&gallop.Server{HTTP2: &gallop.HTTP2Config{CountError: func(errType string) { counted <- errType }}})
 		c := w.dial()
 		id := c.connectTo()
 		nc := await(w, accepted)
@@ -193,6 +194,9 @@ func TestTunnelReset(t *testing.T) {
 		nc = await(w, accepted)
 		c.headers(id, true, "x-trailer: no")
 		c.awaitReset(id, http2.ErrCodeProtocol)
+		if got := await(w, counted); got != "stream_protocol_error_tunnel_trailers" {
+			w.t.Errorf("counted %s", got)
+		}
 		if _, err := nc.Read(make([]byte, 1)); err == nil || err == io.EOF {
 			w.t.Error(err)
 		}
