@@ -96,6 +96,8 @@ func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	x, s := st.x, st.c.srv
 	x.body.beginFrames(head, st.isBodiless())
 	switch {
+	case head.Method.Len > message.MaxMethod:
+		return errMethodTooLong
 	case int(head.Target.Len) > s.set.head.Target:
 		return errTargetTooLong
 	case st.excess != nil:
@@ -123,10 +125,11 @@ func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	return nil
 }
 
-// errHeadExceeds refuses a request with a head that is too large, errTargetTooLong one whose target is, as HTTP/1 does.
+// errHeadExceeds refuses a request with a head that is too large. The other errors refuse requests as HTTP/1 does.
 var (
 	errHeadExceeds   = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
 	errTargetTooLong = parseError(http1.ErrTargetTooLong)
+	errMethodTooLong = parseError(http1.ErrMethodTooLong)
 )
 
 // callHandler calls the handler, and remembers how long it took.

@@ -31,9 +31,6 @@ var (
 	defaultTarget = []byte("/")
 )
 
-// maxMethodLen is the length of the longest method that servers read.
-const maxMethodLen = 64
-
 // Reset makes h the zero value again, but keeps its memory for reuse.
 func (h *RequestHeader) Reset() { h.reset() }
 
@@ -54,7 +51,7 @@ func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(UnsafeBytes(
 
 // SetMethodBytes does the same as [RequestHeader.SetMethod], but takes a []byte.
 func (h *RequestHeader) SetMethodBytes(method []byte) {
-	if len(method) > 0 && !ascii.IsToken(method) || len(method) > maxMethodLen || !h.room(len(method)) {
+	if len(method) > 0 && !ascii.IsToken(method) || len(method) > message.MaxMethod || !h.room(len(method)) {
 		return
 	}
 	h.head.MethodID, h.head.TargetChecked = message.MethodOf(method), false

@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/message"
 )
@@ -23,14 +22,11 @@ func note(h *message.Head, id field.ID, i int) error {
 func noteValue(h *message.Head, id field.ID, value []byte) error {
 	switch id {
 	case field.ContentLength:
-		n, ok := ascii.ParseUint(value)
-		if !ok {
+		if valid, single := h.NoteLength(value); !valid {
 			return ErrContentLength
-		}
-		if h.Length >= 0 {
+		} else if !single {
 			return ErrTwoContentLengths
 		}
-		h.Length = int64(n)
 	case field.Connection:
 		h.NoteConnection(value)
 	case field.Expect:

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	maxMethod  = 64 // bytes; the longest registered method has 17
 	versionLen = len("HTTP/1.1\r\n")
 
 	// maxEmptyLines is how many empty lines may precede a request. Some clients send them after the previous body.
@@ -196,7 +195,7 @@ func parseMethod(h *message.Head, b []byte, i int) (int, error) {
 	for i < len(b) && ascii.IsTokenByte(b[i]) {
 		i++
 	}
-	if i-start > maxMethod {
+	if i-start > message.MaxMethod {
 		return 0, ErrMethodTooLong
 	}
 	if i == len(b) {

@@ -1,7 +1,6 @@
 package http2
 
 import (
-	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/hpack"
 	"github.com/gallop-http/gallop/internal/message"
@@ -201,20 +200,16 @@ func (d *decoding) noteHost(value field.Span) bool {
 	return !d.has(hpack.Authority)
 }
 
-// noteLength takes a Content-Length. A repeated one with the same value is dropped (RFC 9110 §8.6).
+// noteLength takes a Content-Length.
 func (d *decoding) noteLength(value []byte) bool {
 	if d.kind == trailerBlock {
 		return false
 	}
-	h := d.m.Head
-	n, ok := ascii.ParseUint(value)
-	if !ok || h.Length >= 0 && h.Length != int64(n) {
+	valid, single := d.m.Head.NoteLength(value)
+	if !valid || !single {
 		d.wrong = ErrContentLength
-		return false
 	}
-	again := h.Length >= 0
-	h.Length = int64(n)
-	return !again
+	return single
 }
 
 // finish checks the message as a whole, and completes the Message. A message that exceeds a limit is not checked, because

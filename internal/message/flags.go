@@ -31,6 +31,20 @@ func (h *Head) NoteExpect(value []byte) {
 	}
 }
 
+// MaxMethod is how many bytes the longest method has that servers read. The longest registered method has 17.
+const MaxMethod = 64
+
+// NoteLength takes the value of a Content-Length line. valid reports whether the value is a number. single reports whether no
+// such line came before. A repeated one is refused even if it is equal, as RFC 9110 §8.6 permits.
+func (h *Head) NoteLength(value []byte) (valid, single bool) {
+	n, ok := ascii.ParseUint(value)
+	if !ok || h.Length >= 0 {
+		return ok, false
+	}
+	h.Length = int64(n)
+	return true, true
+}
+
 // NoteConnection adds the meaning of a Connection line to Flags (RFC 9110 §7.6.1).
 func (h *Head) NoteConnection(value []byte) {
 	if string(value) == "keep-alive" {

@@ -368,3 +368,14 @@ func TestShutdownInAPauseOfAccepting(t *testing.T) {
 		})
 	})
 }
+
+// The longest method that a server reads has 64 bytes, over every protocol.
+func TestMethodLength(t *testing.T) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
+		for n, status := range map[int]int{64: 200, 65: 501} {
+			on.Talk(t, &gallop.Server{Handler: servertest.Say}, func(c *wiretest.Conversation) {
+				c.Send(wiretest.Request(strings.Repeat("M", n), "/")).Want(status)
+			})
+		}
+	})
+}
