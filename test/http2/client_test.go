@@ -53,6 +53,7 @@ type stream struct {
 	frames   int // of DATA
 	trailers fields
 	ended    bool
+	unread   bool           // the client gives no credit for it
 	code     *http2.ErrCode // of RST_STREAM
 }
 
@@ -192,10 +193,18 @@ func (c *client) acknowledge(f http2.Frame) {
 			c.send(func() error { return c.fr.WritePing(true, f.Data) })
 		}
 	case *http2.DataFrame:
-		if n := f.Length; n > 0 && !c.hold {
+		if n := f.Length; n > 0 && !c.hold && !c.isUnread(f.StreamID) {
 			c.credit(f.StreamID, n)
 		}
 	}
+}
+
+// isUnread reports whether a stream gets no credit.
+func (c *client) isUnread(id uint32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st := c.streams[id]
+	return st != nil && st.unread
 }
 
 // credit opens the windows of a stream and of the connection.
