@@ -237,7 +237,12 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 		st.close()
 	}
 	c.unlock()
+	defer c.settle() // also if the ConnState of the program panics
 	close()
+}
+
+// settle ends what a closed connection has left: timers, and on goroutines also handlers and writes.
+func (c *h2Conn) settle() {
 	bufpool.Release(&c.partial)
 	c.mu.Lock()
 	defer c.unlock()
