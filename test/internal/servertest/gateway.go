@@ -45,10 +45,10 @@ type gateway struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	input   []byte        // bytes of the test that were not consumed yet
-	left    bool          // the test has closed its connection, or one side of it
-	id      uint32        // of the latest stream
-	events  []http2.Frame // of that stream, in order
+	input   []byte  // bytes of the test that were not consumed yet
+	left    bool    // the test has closed its connection, or one side of it
+	id      uint32  // of the latest stream
+	events  []event // of that stream, in order
 	windows map[uint32]int64
 	initial int64
 	away    bool // the server accepts no further streams
@@ -140,43 +140,36 @@ func (g *gateway) take(f http2.Frame) {
 	case *http2.GoAwayFrame:
 		g.update(func() { g.away = true })
 	case *http2.MetaHeadersFrame:
-		f.Fields = slices.Clone(f.Fields)
-		g.note(f)
+		g.note(f.StreamID, event{fields: slices.Clone(f.Fields), end: f.StreamEnded()})
 	case *http2.DataFrame:
 		if n := f.Length - uint32(len(f.Data())); n > 0 {
 			g.credit(f.StreamID, n) // padding
 		}
-		g.note(copyOf(f))
+		g.note(f.StreamID, event{data: bytes.Clone(f.Data()), end: f.StreamEnded()})
 	case *http2.RSTStreamFrame:
-		g.note(f)
+		g.note(f.StreamID, event{reset: true})
 		if f.ErrCode != http2.ErrCodeNo {
 			g.interrupt()
 		}
 	}
 }
 
+// event is what a frame of the server says about a stream.
+type event struct {
+	fields []hpack.HeaderField // of a header block
+	data   []byte
+	end    bool // of the response
+	reset  bool
+}
+
 // interrupt ends a Write to a test that does not read.
 func (g *gateway) interrupt() { _ = g.test.SetWriteDeadline(time.Unix(1, 0)) }
 
-// copyOf returns a DATA frame whose bytes remain valid when the next frame is read.
-func copyOf(f *http2.DataFrame) http2.Frame {
-	var b bytes.Buffer
-	fr := http2.NewFramer(&b, &b)
-	if err := fr.WriteData(f.StreamID, f.StreamEnded(), f.Data()); err != nil {
-		panic(err)
-	}
-	copied, err := fr.ReadFrame()
-	if err != nil {
-		panic(err)
-	}
-	return copied
-}
-
 // note keeps an event of the latest stream. Events of earlier streams come too late to matter.
-func (g *gateway) note(f http2.Frame) {
+func (g *gateway) note(id uint32, ev event) {
 	g.update(func() {
-		if f.Header().StreamID == g.id {
-			g.events = append(g.events, f)
+		if id == g.id {
+			g.events = append(g.events, ev)
 		}
 	})
 }
@@ -243,44 +236,42 @@ func (g *gateway) hangUp() {
 func (g *gateway) passResponse(q *h1Request) error {
 	w := &h1Writer{w: g.test, q: q}
 	for {
-		f, err := g.next()
+		ev, err := g.next()
 		if err != nil {
 			return err
 		}
-		switch f := f.(type) {
-		case *http2.MetaHeadersFrame:
-			err = w.head(f)
-		case *http2.DataFrame:
-			if err = w.data(f.Data()); err == nil && len(f.Data()) > 0 && !f.StreamEnded() {
-				g.credit(f.StreamID, uint32(len(f.Data())))
-			} else if len(f.Data()) > 0 {
-				g.send(func() error { return g.fr.WriteWindowUpdate(0, uint32(len(f.Data()))) })
-			}
+		switch {
+		case ev.reset:
+			err = fmt.Errorf("%w by the server", errCanceled)
+		case ev.fields != nil:
+			err = w.head(ev.fields)
 		default:
-			err = fmt.Errorf("%w by the server: %v", errCanceled, f)
+			err = w.data(ev.data)
 		}
 		if err != nil {
 			return err
 		}
-		if f.Header().Flags.Has(http2.FlagDataEndStream) { // the same flag as that of HEADERS
+		if len(ev.data) > 0 {
+			g.credit(g.id, uint32(len(ev.data)))
+		}
+		if ev.end {
 			return w.end()
 		}
 	}
 }
 
 // next waits for the next event of the stream.
-func (g *gateway) next() (http2.Frame, error) {
+func (g *gateway) next() (ev event, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for len(g.events) == 0 {
 		if g.ended || g.left {
-			return nil, errCanceled
+			return ev, errCanceled
 		}
 		g.changed.Wait()
 	}
-	f := g.events[0]
-	g.events = g.events[1:]
-	return f, nil
+	ev, g.events = g.events[0], g.events[1:]
+	return ev, nil
 }
 
 // h1Request is a request in the text of HTTP/1.
@@ -482,7 +473,7 @@ func (g *gateway) takeInput(n int) []byte {
 
 // stopped reports whether no more of the request can be sent.
 func (g *gateway) stopped() bool {
-	return g.ended || g.left && len(g.input) == 0 || slices.ContainsFunc(g.events, func(f http2.Frame) bool { return f.Header().Type == http2.FrameRSTStream })
+	return g.ended || g.left && len(g.input) == 0 || slices.ContainsFunc(g.events, func(ev event) bool { return ev.reset })
 }
 
 // readLine waits for a line of input.
@@ -511,18 +502,22 @@ type h1Writer struct {
 }
 
 // head writes a head, or keeps trailers.
-func (w *h1Writer) head(f *http2.MetaHeadersFrame) error {
-	status, _ := strconv.Atoi(f.PseudoValue("status"))
+func (w *h1Writer) head(fields []hpack.HeaderField) error {
+	status := 0
+	if len(fields) > 0 && fields[0].Name == ":status" {
+		status, _ = strconv.Atoi(fields[0].Value)
+		fields = fields[1:]
+	}
 	switch {
 	case w.final:
-		return w.trailers(f.Fields)
+		return w.trailers(fields)
 	case status < 200 && w.q.minor == '0':
 		return nil // HTTP/1.0 has no interim responses
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
 	length := ""
-	for _, h := range f.RegularFields() {
+	for _, h := range fields {
 		fmt.Fprintf(&b, "%s: %s\r\n", http.CanonicalHeaderKey(h.Name), h.Value)
 		if h.Name == "content-length" {
 			length = h.Value
