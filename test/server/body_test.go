@@ -93,7 +93,11 @@ func TestContinueIsSentByTheFirstRead(t *testing.T) {
 		t.Run("sent already", func(t *testing.T) {
 			on.Talk(t, &gallop.Server{Handler: servertest.Say}, func(c *wiretest.Conversation) {
 				c.Send(expect + "hello")
-				c.Want(200)
+				if r := c.Next("POST"); r.Status == 100 && on.HTTP2() { // the body comes in a frame of its own, perhaps later
+					c.Next("POST")
+				} else if r.Status != 200 {
+					t.Fatalf("status %d", r.Status)
+				}
 				c.WantBody(`POST / "hello"`)
 			})
 		})

@@ -154,7 +154,7 @@ func (c countingContext) AfterFunc(func()) func() bool {
 
 // A request leaves nothing behind in the context that its own descends from.
 func TestConnContextIsLetGo(t *testing.T) {
-	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		var waiting, most atomic.Int32
 		s := &gallop.Server{Logger: servertest.Quiet, BaseContext: func(net.Listener) context.Context {
 			return countingContext{context.Background(), &waiting}
