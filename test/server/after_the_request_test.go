@@ -227,7 +227,7 @@ func (v lookingValue) Close() error {
 
 // A user value that is closed after the response still sees the request, on a connection that stays open as well.
 func TestUserValueSeesItsRequestWhenClosed(t *testing.T) {
-	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		seen := make(chan string, 2)
 		s := &gallop.Server{PoisonReleased: true, Handler: func(ctx *gallop.RequestCtx) { ctx.SetUserValue("k", lookingValue{ctx, seen}) }}
 		on.Talk(t, s, func(c *wiretest.Conversation) {
