@@ -104,6 +104,7 @@
 //	h1_wire.go            the HTTP/1 wire, its steps
 //	h2_body.go            collecting and reading request bodies
 //	h2_config.go          settings, connections with HTTP/2
+//	h2_limits.go          limits that HTTP/2 connections share
 //	h2_output.go          sending frames, waiting for windows
 //	h2_response.go        encoding responses
 //	h2_serve.go           steps of an HTTP/2 connection

@@ -45,6 +45,8 @@ type h2Stream struct {
 	body     []byte // bytes of the request body that are not read yet
 	got      int64  // bytes of the request body that have arrived
 	waited   time.Duration
+	ready    bool  // it is in the queue ready of the connection
+	since    int64 // since when, see h2Now
 	collects bool  // the body is collected before the handler is called
 	ended    bool  // the request is complete
 	err      error // why nothing can be read or written any more
@@ -133,6 +135,7 @@ func (st *h2Stream) callHandler() {
 
 // serve calls the handler, and sends the response.
 func (st *h2Stream) serve() {
+	handlers := &st.c.srv.h2.handlers
 	done := false
 	defer func() {
 		if !done { // the handler has ended its goroutine, or a hook panicked
@@ -142,6 +145,7 @@ func (st *h2Stream) serve() {
 			st.abort(http2.InternalError)
 			st.end()
 		}
+		handlers.Give(1)
 	}()
 	switch {
 	case st.gone.Load():
@@ -242,6 +246,10 @@ func (st *h2Stream) lost(err error) {
 	st.gone.Store(true)
 	st.change.Broadcast()
 	switch {
+	case st.ready:
+		st.ready = false
+		st.c.ready.remove(st)
+		st.c.todo.push(st)
 	case !st.judged || st.collects: // nobody serves the stream
 		st.collects = false
 		if st.judged {

@@ -60,7 +60,7 @@ func (c *h2Conn) watchTime() {
 func (c *h2Conn) waitsForClient() bool {
 	shutting, last := c.engine.ShuttingDown()
 	return c.engine.BlockOpen() || c.engine.SettingsUnacked() && c.engine.Started() || shutting && !last ||
-		c.held > 0 && c.anyStreamWaits() || len(c.engine.Out()) > 0
+		c.held > 0 && (c.ready.first != nil || c.anyStreamWaits()) || len(c.engine.Out()) > 0
 }
 
 // anyStreamWaits reports whether a stream waits for its client. c is locked.
@@ -97,7 +97,7 @@ func (c *h2Conn) tick() {
 	if c.watchTime(); !c.times.ticks {
 		c.times.timer = nil
 	}
-	if c.todo.first != nil || c.failed != nil {
+	if c.todo.first != nil || c.ready.first != nil || c.failed != nil {
 		c.wake()
 	}
 }

@@ -12,6 +12,8 @@ import (
 func TestDocsDefaults(t *testing.T) {
 	var set settings
 	set.resolve(&Server{})
+	var h2 h2Conns
+	h2.resolveLimits(&Server{set: set})
 	kib := func(n int) string {
 		if n >= 1<<20 {
 			return fmt.Sprintf("%d MiB", n>>20)
@@ -42,6 +44,7 @@ func TestDocsDefaults(t *testing.T) {
 		"request body that the handler left unread": fmt.Sprintf("%s, %v", kib(drainSize), drainTime),
 		"`Concurrency`":                             fmt.Sprintf("%d connections", DefaultConcurrency),
 		"`MaxConcurrentRequests`":                   none(time.Duration(set.maxAtOnce)),
+		"`MaxConcurrentHandlers`":                   fmt.Sprintf("%d handlers over HTTP/2", h2.handlers.Limit),
 		"`MaxConnsPerIP`":                           none(time.Duration((&Server{}).MaxConnsPerIP)),
 		"decompressed bodies":                       fmt.Sprintf("%s, ratio %d over 1 MiB", kib(coding.DefaultMaxSize), coding.DefaultMaxRatio),
 	}

@@ -177,6 +177,13 @@ type Server struct {
 	// Concurrency also limits concurrent requests over HTTP/1, because an HTTP/1 connection carries one request at a time.
 	MaxConcurrentRequests int
 
+	// MaxConcurrentHandlers limits how many calls of Handler run at the same time for all HTTP/2 connections. One HTTP/2
+	// connection can carry many requests, so Concurrency does not limit these calls. Additional requests wait until other
+	// calls have returned. If a request has waited for 10 seconds, the server resets its stream with the error code
+	// REFUSED_STREAM, and the client can safely repeat the request. Zero means the value of Concurrency. A negative value
+	// means no limit.
+	MaxConcurrentHandlers int
+
 	// MaxRequestsPerConn is how many requests the server serves on a connection before closing the connection. Over
 	// HTTP/2, the server then sends a GOAWAY frame, and still serves the streams that the client has already opened. Zero
 	// or a negative value means no limit.
@@ -378,6 +385,7 @@ func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.set.resolve(s)
 		s.h2.resolve(s)
+		s.h2.resolveLimits(s)
 		s.conns.Init(&s.set.Settings, s.connHooks())
 		s.conns.Log.To, s.conns.Log.Structured = s.logger(), s.ErrorLog
 	})

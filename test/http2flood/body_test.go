@@ -29,3 +29,19 @@ func TestEmptyBody(t *testing.T) {
 		}
 	})
 }
+
+// A request whose body does not arrive is refused, although nothing else arrives on its connection.
+func TestMissingBody(t *testing.T) {
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		s := newSleeper(0)
+		s.ReadTimeout = 2 * time.Second
+		p := s.talk(t, on, func(p *peer) {
+			p.open("POST", "/0", false, "content-length", "10")
+			p.flush()
+			time.Sleep(5 * time.Second)
+		})
+		if p.status != "408" {
+			t.Errorf("status %q, resets %v", p.status, p.resets)
+		}
+	})
+}
