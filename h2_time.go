@@ -156,7 +156,7 @@ func (st *h2Stream) tick(now int64, set *settings) {
 		}
 	case st.handled && len(st.rest) > 0:
 		by := st.writeBy.Load()
-		if by != nil && !time.Now().Before(*by) || by == nil && set.Progress > 0 && c.stalls(st, now-int64(set.Progress)) {
+		if by != nil && !time.Now().Before(*by) || by == nil && set.Progress > 0 && c.engine.Stalled(st.id, now-int64(set.Progress)) {
 			c.engine.Reset(st.id, http2.Cancel)
 			st.lost(errH2Stalled)
 		}
@@ -165,12 +165,6 @@ func (st *h2Stream) tick(now int64, set *settings) {
 
 // errH2Stalled is why a response ends that the client does not read.
 var errH2Stalled = tooSlow("the client opens no window for the response")
-
-// stalls reports whether a stream has sent nothing since a time. c is locked.
-func (c *h2Conn) stalls(st *h2Stream, before int64) bool {
-	id, _, ok := c.engine.Stalled(before)
-	return ok && id == st.id
-}
 
 // mayGoOn reports whether a connection whose idle time seems to be over may wait on.
 func (c *h2Conn) mayGoOn() bool {

@@ -164,15 +164,15 @@ func (c *Conn) NextWriter() (id uint32, slot int, ok bool) {
 	return 0, noSlot, false
 }
 
-// Stalled returns a stream that has waited to send since a time before the given one, without any progress. The caller resets
-// it, because its memory would otherwise be the peer's for as long as the peer likes (CVE-2016-1546).
-func (c *Conn) Stalled(before int64) (id uint32, slot int, ok bool) {
-	for slot := range c.streams.slots {
-		if st := &c.streams.slots[slot]; st.id != 0 && st.waiting != forCaller && st.stalled < before {
-			return st.id, slot, true
-		}
+// Stalled reports whether a stream has waited to send since a time before the given one, without any progress. The caller
+// resets it, because its memory would otherwise be the peer's for as long as the peer likes (CVE-2016-1546).
+func (c *Conn) Stalled(id uint32, before int64) bool {
+	slot := c.streams.find(id)
+	if slot == noSlot {
+		return false
 	}
-	return 0, noSlot, false
+	st := &c.streams.slots[slot]
+	return st.waiting != forCaller && st.stalled < before
 }
 
 // SendWindow returns how many bytes the windows permit a stream to send now.

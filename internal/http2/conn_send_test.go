@@ -263,20 +263,31 @@ func TestStalled(t *testing.T) {
 		s.write(t, id, 100, 10)
 		s.now += 1e9
 	}
-	if _, _, ok := s.c.Stalled(1e9); ok {
-		t.Error("stalled too early")
+	stalled := func(before int64) (ids []uint32) {
+		for id := uint32(1); id <= 5; id += 2 {
+			if s.c.Stalled(id, before) {
+				ids = append(ids, id)
+			}
+		}
+		return ids
 	}
-	if id, _, ok := s.c.Stalled(1e9 + 1); !ok || id != 1 {
-		t.Errorf("stream %d, %v", id, ok)
+	if ids := stalled(1e9); ids != nil {
+		t.Errorf("stalled too early: %v", ids)
+	}
+	if ids := stalled(1e9 + 1); !slices.Equal(ids, []uint32{1}) {
+		t.Errorf("one is stalled: %v", ids)
+	}
+	if ids := stalled(2e9 + 1); !slices.Equal(ids, []uint32{1, 3}) {
+		t.Errorf("both are stalled: %v", ids)
 	}
 	s.feed([]byte(frame(typeWindowUpdate, 0, 1, number(5))))
 	s.write(t, 1, 90, 5)
-	if id, _, ok := s.c.Stalled(2e9 + 1); !ok || id != 3 {
-		t.Errorf("after progress: stream %d, %v", id, ok)
+	if ids := stalled(2e9 + 1); !slices.Equal(ids, []uint32{3}) {
+		t.Errorf("after progress: %v", ids)
 	}
 	s.write(t, 3, 90, 0) // no progress
-	if id, _, ok := s.c.Stalled(2e9 + 1); !ok || id != 3 {
-		t.Errorf("without progress: stream %d, %v", id, ok)
+	if ids := stalled(2e9 + 1); !slices.Equal(ids, []uint32{3}) {
+		t.Errorf("without progress: %v", ids)
 	}
 }
 
@@ -594,7 +605,7 @@ func TestPauses(t *testing.T) {
 	s.next(t, 1)
 	s.write0(t, 1, 1)
 	s.next(t, 0)
-	if _, _, ok := s.c.Stalled(s.now + 1); ok {
+	if s.c.Stalled(1, s.now+1) {
 		t.Error("a stream without bytes is stalled")
 	}
 	s.write(t, 1, 1, 1)
