@@ -63,7 +63,7 @@ func (st *h2Stream) collect() (complete bool) {
 		return true
 	}
 	c.borrow()
-	c.engine.Consumed(st.id, len(st.body))
+	c.engine.Collected(st.id, len(st.body))
 	if n := st.x.body.announced; n > 0 && !st.ended {
 		c.engine.GrowWindow(st.id, uint32(min(n, mostWindow)))
 	}
@@ -112,7 +112,7 @@ func (st *h2Stream) data(p []byte, end bool) {
 	}
 	switch {
 	case st.collects:
-		c.engine.Consumed(st.id, len(p))
+		c.engine.Collected(st.id, len(p))
 		if st.collected() {
 			c.todo.push(st)
 		}
@@ -168,20 +168,18 @@ func (st *h2Stream) readBody(p []byte) (n int, err error) {
 		return 0, err
 	}
 	n = copy(p, st.body)
-	st.used(n)
-	return n, nil
-}
-
-// used drops bytes of the body that were read. The lock of c is held.
-func (st *h2Stream) used(n int) {
-	c := st.c
-	if st.body = st.body[:copy(st.body, st.body[n:])]; len(st.body) == 0 {
-		bufpool.Release(&st.body)
-	}
-	if !st.ended {
+	if st.drop(n); !st.ended {
 		c.borrow()
 		c.engine.Consumed(st.id, n)
 		c.flush()
+	}
+	return n, nil
+}
+
+// drop drops the first n bytes of the body. The lock of c is held.
+func (st *h2Stream) drop(n int) {
+	if st.body = st.body[:copy(st.body, st.body[n:])]; len(st.body) == 0 {
+		bufpool.Release(&st.body)
 	}
 }
 
@@ -201,8 +199,13 @@ func (st *h2Stream) readAll(dst []byte) ([]byte, error) {
 			b.err = ErrBodyTooLarge
 			return dst, b.err
 		}
-		dst = append(bufpool.Grow(dst, len(st.body)), st.body...)
-		st.used(len(st.body))
+		n := len(st.body)
+		dst = append(bufpool.Grow(dst, n), st.body...)
+		if st.drop(n); !st.ended {
+			c.borrow()
+			c.engine.Collected(st.id, n)
+			c.flush()
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 
 	// tinyData counts DATA frames with less than tinyFrame bytes. They cost time, but no more memory than others. gRPC sends
 	// many of them, so the burst is what a window of 4 MB may hold. Consumed bytes put tokens back, so a program that reads
-	// small messages as they come is not limited.
+	// small messages as they come is not limited. Bytes that are collected before anybody reads them put none back.
 	tinyData
 
 	// tinyWindows counts DATA frames of this side that are tiny because of the peer's window (CVE-2019-9511). Larger frames put

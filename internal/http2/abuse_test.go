@@ -172,6 +172,26 @@ func (s *side) checkBounds(t testing.TB) {
 	}
 }
 
+// A body that is collected gets credit for each byte, but no more tiny frames.
+func TestTinyCollected(t *testing.T) {
+	s := started(t)
+	s.on = func(ev Event) {
+		if ev.Kind == Data {
+			s.c.Collected(ev.Stream, len(ev.Data))
+		}
+	}
+	s.feed([]byte(post(1)))
+	n := 0
+	for ; !s.failed && n < 300_000; n++ {
+		s.drain(t)
+		s.feed([]byte(data(1, 0, "x")))
+		s.events = s.events[:0]
+	}
+	if s.c.failed != ErrTinyData || n != 250_000+1 {
+		t.Errorf("%v after %d frames", s.c.failed, n)
+	}
+}
+
 // A client may open many streams before it knows the limit, if it acknowledges the limit later.
 func TestRefusalsBeforeSettings(t *testing.T) {
 	s := newSide(testConfig(Server))

@@ -86,12 +86,27 @@ var attacks = []attack{
 			p.open("GET", "/big?n=10000", true)
 		}
 	}, func(p *peer) { p.note(p.WriteWindowUpdate(p.id-uint32(p.frames%50)*2, 1)) }},
-	{"tiny DATA that nobody reads", calm, 700_000, func(p *peer) {
-		for range 90 {
-			p.open("POST", "/hang", false)
-		}
-	}, func(p *peer) { p.note(p.WriteData(p.id-uint32(p.frames%90)*2, false, []byte("x"))) }},
+	{"tiny DATA that nobody reads", calm, 700_000, posts("/hang"), tinyData},
 }
+
+// collectedAttacks are attacks on a server that collects request bodies.
+var collectedAttacks = []attack{
+	{"tiny DATA that is collected", calm, 700_000, posts("/"), tinyData},
+	{"tiny DATA that a handler collects", calm, 700_000, posts("/body", "expect", "100-continue"), tinyData},
+	{"empty DATA", calm, 300, posts("/"), func(p *peer) { p.note(p.WriteData(p.id, false, nil)) }},
+}
+
+// posts returns a function that begins 90 requests with a body.
+func posts(path string, fields ...string) func(*peer) {
+	return func(p *peer) {
+		for range 90 {
+			p.open("POST", path, false, fields...)
+		}
+	}
+}
+
+// tinyData sends a byte of one of the bodies.
+func tinyData(p *peer) { p.note(p.WriteData(p.id-uint32(p.frames%90)*2, false, []byte("x"))) }
 
 // afterRequest returns the frames of a request that takes a while, and of an error on its stream.
 func afterRequest(write func(*peer) error) func(*peer) {

@@ -30,6 +30,20 @@ func TestBursts(t *testing.T) {
 	})
 }
 
+// Bodies that are collected before the handler is called give no room to floods either.
+func TestCollectedBursts(t *testing.T) {
+	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := start(t, over, nil)
+		for _, a := range collectedAttacks {
+			t.Run(a.name, func(t *testing.T) {
+				if err := a.run(s); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+}
+
 // stream has handlers read request bodies themselves.
 func stream(s *gallop.Server) { s.StreamRequestBody = true }
 
