@@ -62,17 +62,14 @@ func (st *h2Stream) collect() (complete bool) {
 	if st.err != nil {
 		return true
 	}
-	c.borrow()
-	c.engine.Collected(st.id, len(st.body))
-	if n := st.x.body.announced; n > 0 && !st.ended {
-		c.engine.GrowWindow(st.id, uint32(min(n, mostWindow)))
+	if st.collects = true; st.collected() {
+		return true
 	}
-	st.collects = true
-	return st.collected()
+	c.borrow()
+	st.owed = len(st.body)
+	st.credit()
+	return false
 }
-
-// mostWindow is how large the window of a stream becomes at most for a body that is collected.
-const mostWindow = 1 << 20
 
 // collected ends collecting if the body is complete or too large. The lock of c is held.
 func (st *h2Stream) collected() bool {
@@ -82,7 +79,7 @@ func (st *h2Stream) collected() bool {
 	} else if !st.ended {
 		return false
 	}
-	st.collects = false
+	st.collects, st.starved = false, false
 	st.showTrailers()
 	req := &x.ctx.Request
 	bufpool.Put(req.body.buf)
@@ -111,11 +108,11 @@ func (st *h2Stream) data(p []byte, end bool) {
 		st.body = append(bufpool.Grow(st.body, len(p)), p...)
 	}
 	switch {
+	case st.collects && st.collected():
+		c.todo.push(st)
 	case st.collects:
-		c.engine.Collected(st.id, len(p))
-		if st.collected() {
-			c.todo.push(st)
-		}
+		st.owed += len(p)
+		st.credit()
 	case st.judged:
 		st.change.Broadcast()
 	}
@@ -202,9 +199,10 @@ func (st *h2Stream) readAll(dst []byte) ([]byte, error) {
 		n := len(st.body)
 		dst = append(bufpool.Grow(dst, n), st.body...)
 		if st.drop(n); !st.ended {
-			c.borrow()
-			c.engine.Collected(st.id, n)
-			c.flush()
+			st.owed += n
+			if b.err = st.awaitCredit(); b.err != nil {
+				return dst, b.err
+			}
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package gallop
 
 import (
+	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/http2"
@@ -10,6 +12,9 @@ import (
 // Limits that all HTTP/2 connections of a server share. One connection carries many requests, so a limit on connections does
 // not bound what requests take.
 
+// h2BodyWait is how long a request body waits for memory.
+const h2BodyWait = 30 * time.Second
+
 // h2HandlerWait is how long a request waits for one of MaxConcurrentHandlers.
 const h2HandlerWait = 10 * time.Second
 
@@ -18,6 +23,15 @@ func (l *h2Conns) resolveLimits(s *Server) {
 	if n := s.MaxConcurrentHandlers; n >= 0 {
 		l.handlers.Limit = int64(orDefault(n, s.set.MaxConns))
 	}
+	l.bodies.Limit = int64(orNone(s.MaxRequestBodyMemory, defaultBodyMemory()))
+}
+
+// defaultBodyMemory returns the default of MaxRequestBodyMemory.
+func defaultBodyMemory() int {
+	if most := debug.SetMemoryLimit(-1); most < math.MaxInt64 {
+		return int(min(max(most/4, 1), math.MaxInt))
+	}
+	return 256 << 20
 }
 
 // admit has the handler for a request called, at once or when fewer handlers run. behind means that earlier requests of the
@@ -104,5 +118,91 @@ func (c *h2Conn) leaveHandlers(pending int) {
 	l := &c.srv.h2.handlers
 	if l.Give(pending); c.turn != nil {
 		l.Leave(c.turn)
+	}
+}
+
+// Each stream has a window from its start. A body that does not fit in it needs memory. The stream reserves memory for the whole
+// body before its client gets credit. Such a stream can always finish, so streams that wait for memory cannot block each other.
+// A body of unknown length reserves more as it grows. If the memory is used up for too long, the request is refused, and gives back
+// its memory.
+
+// mostWindow is how large the window of a stream becomes at most for a body of known length that is collected.
+const mostWindow = 1 << 20
+
+// errBodyMemory refuses a request whose body has got no memory.
+var errBodyMemory = refusing(StatusServiceUnavailable, "too many request bodies are in memory, see Server.MaxRequestBodyMemory")
+
+// credit gives the client the credit that it is owed for a body that is collected, if there is memory for the body. The lock of
+// c is held, and the engine has a buffer.
+func (st *h2Stream) credit() {
+	if reserved := st.reserve(); reserved == st.starved {
+		if st.starved = !reserved; st.starved {
+			st.since = h2Now()
+		} else {
+			st.paused += time.Duration(h2Now() - st.since)
+		}
+	}
+	if !st.starved {
+		st.c.engine.Collected(st.id, st.owed)
+		st.owed = 0
+	}
+}
+
+// reserve reserves memory for the body. It reports false if there is not enough. A connection may reserve half of the memory,
+// or memory for one body. The lock of c is held.
+func (st *h2Stream) reserve() bool {
+	c := st.c
+	l, more := &c.srv.h2.bodies, st.wanted()-st.reserved
+	switch {
+	case more <= 0:
+		return true
+	case l.Limit > 0 && c.reserved > st.reserved && more > l.Limit/2-c.reserved, !l.Take(more, st.reserved):
+		return false
+	}
+	c.reserved += more
+	st.reserved += more
+	if n := st.x.body.announced; n > 0 {
+		c.engine.GrowWindow(st.id, uint32(min(n, mostWindow)))
+	}
+	return true
+}
+
+// wanted returns how much memory the body needs before its client may send more. The lock of c is held.
+func (st *h2Stream) wanted() int64 {
+	window, most := int64(st.c.srv.h2.config.StreamWindow), st.x.maxBody
+	switch n := st.x.body.announced; {
+	case st.ended || n >= 0 && n <= window:
+		return 0
+	case n > window:
+		return min(n, most)
+	case st.got < window/2 || 2*st.got <= st.reserved: // the client gets no credit before half of its window is used
+		return st.reserved
+	}
+	return min(max(DefaultMaxRequestBodySize, 4*st.got), most)
+}
+
+// awaitCredit is credit for a handler that reads the whole body. It waits for memory. The lock of c is held.
+func (st *h2Stream) awaitCredit() error {
+	for {
+		st.c.borrow()
+		st.credit()
+		st.c.flush()
+		by := st.readBy.Load()
+		switch {
+		case !st.starved, st.ended, st.cutRead, st.err != nil, by != nil && !time.Now().Before(*by):
+			return nil
+		case h2Now()-st.since >= int64(h2BodyWait):
+			return errBodyMemory
+		}
+		st.wait(time.Now().Add(h2Tick))
+	}
+}
+
+// giveBack gives back the memory for the body. The lock of c is held.
+func (st *h2Stream) giveBack() {
+	if st.reserved > 0 {
+		st.c.reserved -= st.reserved
+		st.c.srv.h2.bodies.Give(st.reserved)
+		st.reserved = 0
 	}
 }

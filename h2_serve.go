@@ -270,6 +270,7 @@ type h2Conns struct {
 	ending bool
 
 	handlers quota.Slots // for calls of Handler
+	bodies   quota.Bytes // for request bodies that are collected
 }
 
 // add adds a connection. It reports whether the connections are to be shut down.

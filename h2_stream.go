@@ -45,13 +45,17 @@ type h2Stream struct {
 	body     []byte // bytes of the request body that are not read yet
 	got      int64  // bytes of the request body that have arrived
 	waited   time.Duration
-	ready    bool  // it is in the queue ready of the connection
-	since    int64 // since when, see h2Now
-	collects bool  // the body is collected before the handler is called
-	ended    bool  // the request is complete
-	err      error // why nothing can be read or written any more
-	cutRead  bool  // reads fail
-	cutWrite bool  // writes fail
+	ready    bool          // it is in the queue ready of the connection
+	starved  bool          // there is no memory for its body
+	since    int64         // since when one of both, see h2Now
+	reserved int64         // bytes of memory for its body, see reserve
+	paused   time.Duration // how long the client got no credit
+	owed     int           // bytes of the body for which the client has got no credit yet
+	collects bool          // the body is collected before the handler is called
+	ended    bool          // the request is complete
+	err      error         // why nothing can be read or written any more
+	cutRead  bool          // reads fail
+	cutWrite bool          // writes fail
 	rest     []byte
 	restEnds bool // the stream ends with rest
 	restTail *field.List
@@ -299,6 +303,7 @@ func (st *h2Stream) leaveRest() {
 	rest.writeBy.Store(st.writeBy.Load())
 	body.buf, st.rest = nil, nil
 	st.c.streams[st.slot] = rest
+	st.giveBack()
 	st.c.spent.push(st)
 }
 
@@ -309,6 +314,7 @@ func (st *h2Stream) close() {
 	c.engine.Release(st.id)
 	c.streams[st.slot] = nil
 	c.held--
+	st.giveBack()
 	c.spent.push(st)
 	if c.held == 0 {
 		c.settled()
@@ -337,8 +343,8 @@ func (st *h2Stream) recycle() {
 	}
 	x.awaits100 = false
 	st.c, st.excess, st.reason = nil, nil, nil
-	st.judged, st.onLoop, st.taken = false, false, false
-	st.got, st.waited, st.err = 0, 0, nil
+	st.judged, st.onLoop, st.taken, st.starved = false, false, false, false
+	st.got, st.owed, st.waited, st.paused, st.err = 0, 0, 0, 0, nil
 	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
 	st.rest, st.restTail = nil, nil
 	if st.tail.Len() > 0 {

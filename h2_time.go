@@ -145,12 +145,12 @@ func (c *h2Conn) fail(err *http2.Error) {
 
 // tick looks at the time limits of a stream that nobody serves. The lock of c is held.
 func (st *h2Stream) tick(now int64, set *settings) {
-	c, x := st.c, st.x
+	c := st.c
 	switch {
 	case st.collects:
-		took := time.Duration(now - sinceEpoch(x.began))
-		if set.bodyRate > 0 && took >= bodyBudget(st.got, set.bodyRate) || x.readTimeout > 0 && took >= x.readTimeout {
-			st.reason = errSlowBody
+		st.credit()
+		if err := st.bodyLate(now, set); err != nil {
+			st.reason = err
 			st.collected()
 			c.todo.push(st)
 		}
@@ -161,6 +161,20 @@ func (st *h2Stream) tick(now int64, set *settings) {
 			st.lost(errH2Stalled)
 		}
 	}
+}
+
+// bodyLate returns why a body that is collected has taken too long, or nil.
+func (st *h2Stream) bodyLate(now int64, set *settings) error {
+	x := st.x
+	took := time.Duration(now - sinceEpoch(x.began))
+	switch {
+	case st.starved && now-st.since >= int64(h2BodyWait):
+		return errBodyMemory
+	case x.readTimeout > 0 && took >= x.readTimeout,
+		!st.starved && set.bodyRate > 0 && took-st.paused >= bodyBudget(st.got, set.bodyRate):
+		return errSlowBody
+	}
+	return nil
 }
 
 // errH2Stalled is why a response ends that the client does not read.

@@ -52,6 +52,7 @@ type h2Conn struct {
 	turned   bool        // one of them may have its handler called
 	pending  h2Queue     // streams whose handlers the loop calls as soon as the connection is parked
 	waiting  int         // of them
+	reserved int64       // bytes of memory that its streams have reserved
 	spent    h2Queue     // streams that ended while mu was held; unlock recycles them
 	lent     bool        // the engine has a buffer for its output
 	flushing bool        // a goroutine writes the output

@@ -33,7 +33,7 @@ type Waiter struct {
 	granted int  // slots that it has got and not claimed
 }
 
-// Take takes a slot. It reports false if there is none.
+// Take takes a slot. It reports false if all slots are taken.
 func (s *Slots) Take() bool {
 	if s.Limit == 0 || s.taken.Add(1) <= s.Limit {
 		return true
