@@ -73,12 +73,19 @@ func (st *h2Stream) collect() (complete bool) {
 
 // collected ends collecting if the body is complete or too large. The lock of c is held.
 func (st *h2Stream) collected() bool {
-	x := st.x
-	if st.got > x.maxBody {
+	switch {
+	case st.got > st.x.maxBody:
 		st.reason = ErrBodyTooLarge
-	} else if !st.ended {
+	case !st.ended:
 		return false
 	}
+	st.endCollecting()
+	return true
+}
+
+// endCollecting ends collecting, because the body is complete or st.reason is set. The lock of c is held.
+func (st *h2Stream) endCollecting() {
+	x := st.x
 	st.collects, st.starved = false, false
 	st.showTrailers()
 	req := &x.ctx.Request
@@ -89,7 +96,6 @@ func (st *h2Stream) collected() bool {
 		x.body.kind, x.body.err = message.UntilClose, st.reason
 		req.body.buf = req.body.buf[:0]
 	}
-	return true
 }
 
 // data takes bytes of the body. The lock of c is held.

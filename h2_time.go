@@ -151,7 +151,7 @@ func (st *h2Stream) tick(now int64, set *settings) {
 		st.credit()
 		if err := st.bodyLate(now, set); err != nil {
 			st.reason = err
-			st.collected()
+			st.endCollecting()
 			c.todo.push(st)
 		}
 	case st.handled && len(st.rest) > 0:

@@ -140,6 +140,30 @@ func TestMaxConcurrentHandlersForgets(t *testing.T) {
 	})
 }
 
+// Requests whose bodies do not arrive are refused once, also if their refusals have to wait for a handler.
+func TestMaxConcurrentHandlersRefusesBodies(t *testing.T) {
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		s := newSleeper(1)
+		s.HTTP2 = &gallop.HTTP2Config{MaxConcurrentStreams: 10}
+		p := s.talk(t, on, func(p *peer) {
+			p.open("GET", "/0?s=9", true)
+			for range 5 {
+				p.open("POST", "/1", false)
+			}
+			p.flush()
+			time.Sleep(12 * time.Second)
+			for range 9 {
+				p.open("GET", "/2", true)
+			}
+			p.flush()
+			time.Sleep(time.Second)
+		})
+		if len(p.done) != 15 {
+			t.Errorf("%d responses: %v, resets %v", len(p.done), p.done, p.resets)
+		}
+	})
+}
+
 // Connections wait for the handlers of other connections. Some give up meanwhile.
 func TestMaxConcurrentHandlersOfConns(t *testing.T) {
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
