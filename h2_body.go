@@ -65,6 +65,11 @@ func (st *h2Stream) collect() (complete bool) {
 	if st.collects = true; st.collected() {
 		return true
 	}
+	if !st.reserveFirst() {
+		st.reason = errBodyMemory
+		st.endCollecting()
+		return true
+	}
 	c.borrow()
 	st.owed = len(st.body)
 	st.credit()

@@ -121,8 +121,11 @@ func (c *h2Conn) leaveHandlers(pending int) {
 	}
 }
 
-// Each stream has a window from its start. A body that does not fit in it needs memory. The stream reserves memory for the whole
-// body before its client gets credit. Such a stream can always finish, so streams that wait for memory cannot block each other.
+// Each stream has a window from its start. Memory for that much of a collected body comes from an allowance of the connection, and then
+// from the memory that all connections share. If both are used up, the request is refused at once, because the client may
+// already send the body.
+//
+// A larger body needs more memory. The stream reserves memory for the whole body before its client gets credit. Such a stream can always finish, so streams that wait for memory cannot block each other.
 // A body of unknown length reserves more as it grows. If the memory is used up for too long, the request is refused, and gives back
 // its memory.
 
@@ -148,22 +151,46 @@ func (st *h2Stream) credit() {
 	}
 }
 
-// reserve reserves memory for the body. It reports false if there is not enough. A connection may reserve half of the memory,
-// or memory for one body. The lock of c is held.
-func (st *h2Stream) reserve() bool {
-	c := st.c
-	l, more := &c.srv.h2.bodies, st.wanted()-st.reserved
-	switch {
-	case more <= 0:
+// reserveFirst reserves memory for what the client may send without credit. It reports false if there is not enough. The lock
+// of c is held.
+func (st *h2Stream) reserveFirst() bool {
+	c, cfg := st.c, &st.c.srv.h2.config
+	n := int64(cfg.StreamWindow)
+	if announced := st.x.body.announced; announced >= 0 {
+		n = min(n, announced)
+	}
+	if c.firsts+n <= int64(cfg.ConnWindow) {
+		c.firsts += n
+		st.first = n
 		return true
-	case l.Limit > 0 && c.reserved > st.reserved && more > l.Limit/2-c.reserved, !l.Take(more, st.reserved):
+	}
+	return st.take(n)
+}
+
+// reserve reserves memory for a body that is larger than its first window. It reports false if there is not enough. The lock
+// of c is held.
+func (st *h2Stream) reserve() bool {
+	more := st.wanted() - st.reserved
+	if more <= 0 {
+		return true
+	}
+	if !st.take(more) {
 		return false
 	}
-	c.reserved += more
-	st.reserved += more
 	if n := st.x.body.announced; n > 0 {
-		c.engine.GrowWindow(st.id, uint32(min(n, mostWindow)))
+		st.c.engine.GrowWindow(st.id, uint32(min(n, mostWindow)))
 	}
+	return true
+}
+
+// take takes memory that all connections share. A connection may take half of it, or memory for one body. The lock of c is held.
+func (st *h2Stream) take(n int64) bool {
+	c, l := st.c, &st.c.srv.h2.bodies
+	if l.Limit > 0 && c.reserved > st.reserved && n > l.Limit/2-c.reserved || !l.Take(n, st.reserved) {
+		return false
+	}
+	c.reserved += n
+	st.reserved += n
 	return true
 }
 
@@ -200,7 +227,8 @@ func (st *h2Stream) awaitCredit() error {
 
 // giveBack gives back the memory for the body. The lock of c is held.
 func (st *h2Stream) giveBack() {
-	if st.reserved > 0 {
+	st.c.firsts -= st.first
+	if st.first = 0; st.reserved > 0 {
 		st.c.reserved -= st.reserved
 		st.c.srv.h2.bodies.Give(st.reserved)
 		st.reserved = 0

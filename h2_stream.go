@@ -49,6 +49,7 @@ type h2Stream struct {
 	starved  bool          // there is no memory for its body
 	since    int64         // since when one of both, see h2Now
 	reserved int64         // bytes of memory for its body, see reserve
+	first    int64         // bytes for its body from the allowance of the connection
 	paused   time.Duration // how long the client got no credit
 	owed     int           // bytes of the body for which the client has got no credit yet
 	collects bool          // the body is collected before the handler is called

@@ -53,6 +53,7 @@ type h2Conn struct {
 	pending  h2Queue     // streams whose handlers the loop calls as soon as the connection is parked
 	waiting  int         // of them
 	reserved int64       // bytes of memory that its streams have reserved
+	firsts   int64       // bytes of its allowance that its streams use, see reserveFirst
 	spent    h2Queue     // streams that ended while mu was held; unlock recycles them
 	lent     bool        // the engine has a buffer for its output
 	flushing bool        // a goroutine writes the output

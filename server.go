@@ -254,13 +254,14 @@ type Server struct {
 	MaxRequestBodySize int
 
 	// MaxRequestBodyMemory limits the memory for request bodies of all HTTP/2 connections together, in bytes. The limit
-	// applies to bodies that the server or PostBody reads into memory. It does not include the first
-	// MaxReceiveBufferPerStream bytes of each stream (see HTTP2).
+	// applies to bodies that the server or PostBody reads into memory. In addition, each connection may use
+	// MaxReceiveBufferPerConnection bytes for the first MaxReceiveBufferPerStream bytes of each body (see HTTP2).
 	//
 	// Before a client may send the rest of a larger body, the server reserves memory for the whole body. Without a
 	// Content-Length, the server reserves 4 MiB, and more as the body grows. One connection gets at most half of the
 	// memory. If there is not enough memory, the client has to wait. After 30 seconds, the request gets a 503 response. A
-	// body that is larger than the limit is accepted if no other body uses memory.
+	// body that is larger than the limit is accepted if no other body uses memory. If there is not even memory for the
+	// first bytes of a body, the request gets a 503 response at once.
 	//
 	// Zero means a quarter of GOMEMLIMIT, or 256 MiB if GOMEMLIMIT is not set. A negative value means no limit.
 	MaxRequestBodyMemory int

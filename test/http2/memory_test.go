@@ -112,6 +112,30 @@ func TestBodyMemoryOfConnection(t *testing.T) {
 	})
 }
 
+// What clients may send without credit takes memory too, beyond an allowance of the connection. Refusals come at once.
+func TestBodyMemoryOfFirsts(t *testing.T) {
+	onSites(t, func(w *site) {
+		serveMemory(w, false)
+		c := w.dial()
+		for range 2 {
+			var ids []uint32
+			for range 1<<20/(64<<10) + 200_000/(64<<10) { // the allowance, and half of the memory
+				ids = append(ids, c.open("POST", "/", false))
+			}
+			for range 5 {
+				if st := c.await(c.open("POST", "/", false)); st.head.status() != 503 {
+					t.Errorf("status %d without memory", st.head.status())
+				}
+			}
+			c.want(c.do("POST", "/", "x", "content-length: 1"), 200, "1")
+			for _, id := range ids {
+				c.data(id, strings.Repeat("x", 30_000), true)
+				c.want(c.await(id), 200, "30000")
+			}
+		}
+	})
+}
+
 // Without a Content-Length, memory is reserved when the body turns out to be large. It is given back when the connection ends.
 func TestBodyMemoryOfUnknownLength(t *testing.T) {
 	onSites(t, func(w *site) {
