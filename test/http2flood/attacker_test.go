@@ -22,6 +22,7 @@ type peer struct {
 	block  bytes.Buffer
 	id     uint32 // of the latest stream
 	frames int    // written so far
+	batch  []byte // frames that are written often
 	failed error  // of a write
 	ended  chan struct{}
 
@@ -47,6 +48,13 @@ func dial(addr string, settings ...http2.Setting) (*peer, error) {
 
 // newPeer returns a client on a connection, on which it has begun HTTP/2.
 func newPeer(nc net.Conn, settings ...http2.Setting) *peer {
+	p := newDeafPeer(nc, settings...)
+	go p.read()
+	return p
+}
+
+// newDeafPeer returns a client that reads nothing.
+func newDeafPeer(nc net.Conn, settings ...http2.Setting) *peer {
 	p := &peer{nc: nc, out: bufio.NewWriterSize(nc, 8<<10), ended: make(chan struct{})}
 	p.resets = map[uint32]http2.ErrCode{}
 	p.Framer = http2.NewFramer(p.out, bufio.NewReaderSize(nc, 4<<10))
@@ -59,7 +67,6 @@ func newPeer(nc net.Conn, settings ...http2.Setting) *peer {
 	p.note(p.WriteSettings(settings...))
 	p.note(p.WriteSettingsAck())
 	p.flush()
-	go p.read()
 	return p
 }
 

