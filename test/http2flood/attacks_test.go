@@ -55,6 +55,9 @@ var attacks = []attack{
 	}},
 	{"refused streams", calm, 2000, nil, func(p *peer) { p.open("POST", "/slow", false) }},
 	{"malformed requests", calm, 1000, nil, func(p *peer) { p.open("GET", "/", true, "connection", "close") }},
+	{"headers without a name (CVE-2019-9516)", calm, 1000, nil, func(p *peer) {
+		p.headers(append(manyOf(0, 0), make([]byte, 3*200)...), true, true)
+	}},
 	{"CONTINUATION flood (CVE-2024-28182)", calm, 20, openBlock, func(p *peer) {
 		p.note(p.WriteContinuation(p.id, false, bytes.Repeat([]byte{0, 1, 'x', 1, 'x'}, 1000)))
 	}},

@@ -17,8 +17,11 @@ import (
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
-// streams is the limit on concurrent streams of the servers here.
-const streams = 100
+// streams and handlers are the limits on concurrent streams and handlers of the servers here.
+const (
+	streams  = 100
+	handlers = 250
+)
 
 // floodTime returns how long a flood lasts.
 func floodTime() time.Duration {
@@ -50,6 +53,7 @@ func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *s
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	s.HTTP2 = &gallop.HTTP2Config{MaxConcurrentStreams: streams}
+	s.MaxConcurrentHandlers = handlers
 	if change != nil {
 		change(&s.Server)
 	}
