@@ -71,7 +71,7 @@ func (st *h2Stream) collect() (complete bool) {
 		return true
 	}
 	c.borrow()
-	st.owed = len(st.body)
+	st.owed = st.body.len()
 	st.credit()
 	return false
 }
@@ -95,7 +95,7 @@ func (st *h2Stream) endCollecting() {
 	st.showTrailers()
 	req := &x.ctx.Request
 	bufpool.Put(req.body.buf)
-	req.body.buf, st.body = st.body, nil
+	req.body.buf = st.body.take()
 	x.body.kind = message.NoBody
 	if st.reason != nil {
 		x.body.kind, x.body.err = message.UntilClose, st.reason
@@ -116,7 +116,7 @@ func (st *h2Stream) data(p []byte, end bool) {
 		return
 	}
 	if len(p) > 0 {
-		st.body = append(bufpool.Grow(st.body, len(p)), p...)
+		st.body.add(p)
 	}
 	switch {
 	case st.collects && st.collected():
@@ -131,7 +131,11 @@ func (st *h2Stream) data(p []byte, end bool) {
 
 // trailers takes the trailers of the request, which end it. The lock of c is held.
 func (st *h2Stream) trailers(m *http2.Message) {
-	if st == nil {
+	switch {
+	case st == nil:
+		return
+	case st.isTunnel():
+		st.breakTunnel()
 		return
 	}
 	from, to := &m.Head.Fields, &st.tail
@@ -154,7 +158,7 @@ func (st *h2Stream) showTrailers() {
 func (st *h2Stream) bodyEnded() bool {
 	st.c.mu.Lock()
 	defer st.c.unlock()
-	return st.ended && len(st.body) == 0
+	return st.ended && st.body.len() == 0
 }
 
 // awaitsBody reports whether no byte of the body has arrived.
@@ -175,20 +179,35 @@ func (st *h2Stream) readBody(p []byte) (n int, err error) {
 		}
 		return 0, err
 	}
-	n = copy(p, st.body)
-	if st.drop(n); !st.ended {
+	n = copy(p, st.body.unread())
+	st.fresh += n
+	st.used(n)
+	st.widen()
+	return n, nil
+}
+
+// used drops bytes of the body that were read, and gives the client credit for them. The lock of c is held.
+func (st *h2Stream) used(n int) {
+	c := st.c
+	if st.body.drop(n); !st.ended && st.err == nil {
 		c.borrow()
 		c.engine.Consumed(st.id, n)
 		c.flush()
 	}
-	return n, nil
 }
 
-// drop drops the first n bytes of the body. The lock of c is held.
-func (st *h2Stream) drop(n int) {
-	if st.body = st.body[:copy(st.body, st.body[n:])]; len(st.body) == 0 {
-		bufpool.Release(&st.body)
+// widen doubles the window of a body that the handler reads as fast as it arrives, if there is memory. In a small window, a
+// client waits for credit most of the time. The lock of c is held.
+func (st *h2Stream) widen() {
+	c := st.c
+	window := max(st.window, int(c.srv.h2.config.StreamWindow))
+	if st.ended || st.err != nil || st.body.len() > 0 || st.fresh < window || window >= mostWindow || !st.take(int64(window)) {
+		return
 	}
+	st.window, st.fresh = 2*window, 0
+	c.borrow()
+	c.engine.GrowWindow(st.id, uint32(st.window))
+	c.flush()
 }
 
 // readAll appends the whole body to dst.
@@ -203,13 +222,13 @@ func (st *h2Stream) readAll(dst []byte) ([]byte, error) {
 			b.err = err
 			return dst, err
 		}
-		if b.got += int64(len(st.body)); b.got > st.x.maxBody {
+		if b.got += int64(st.body.len()); b.got > st.x.maxBody {
 			b.err = ErrBodyTooLarge
 			return dst, b.err
 		}
-		n := len(st.body)
-		dst = append(bufpool.Grow(dst, n), st.body...)
-		if st.drop(n); !st.ended {
+		n := st.body.len()
+		dst = append(bufpool.Grow(dst, n), st.body.unread()...)
+		if st.body.drop(n); !st.ended {
 			st.owed += n
 			if b.err = st.awaitCredit(); b.err != nil {
 				return dst, b.err
@@ -220,11 +239,11 @@ func (st *h2Stream) readAll(dst []byte) ([]byte, error) {
 
 // awaitBody waits until there are bytes of the body. At its end the error is io.EOF. The lock of c is held.
 func (st *h2Stream) awaitBody() error {
-	if len(st.body) == 0 && !st.ended && st.err == nil {
+	if st.body.len() == 0 && !st.ended && st.err == nil {
 		st.invite()
 	}
 	start := time.Now()
-	for len(st.body) == 0 && !st.ended {
+	for st.body.len() == 0 && !st.ended {
 		switch {
 		case st.err != nil:
 			return io.ErrUnexpectedEOF
@@ -244,7 +263,7 @@ func (st *h2Stream) awaitBody() error {
 	switch {
 	case st.cutRead:
 		return ErrBodyClosed
-	case len(st.body) > 0:
+	case st.body.len() > 0:
 		return nil
 	}
 	st.showTrailers()
@@ -313,4 +332,45 @@ func (st *h2Stream) setWriteDeadline(t time.Time) error {
 	st.writeBy.Store(&t)
 	go st.poke()
 	return nil
+}
+
+// unreadBytes are bytes of a body that were not read yet. The zero value has none.
+//
+//	buf    read | unread
+//	            from     len(buf)
+type unreadBytes struct {
+	buf  []byte
+	from int
+}
+
+func (u *unreadBytes) len() int { return len(u.buf) - u.from }
+
+// unread returns the bytes, until the next change.
+func (u *unreadBytes) unread() []byte { return u.buf[u.from:] }
+
+// add appends p. If more than half of the buffer was read, it moves the rest to the front before the buffer grows.
+func (u *unreadBytes) add(p []byte) {
+	if len(u.buf)+len(p) > cap(u.buf) && u.from > u.len() {
+		u.buf, u.from = u.buf[:copy(u.buf, u.unread())], 0
+	}
+	u.buf = append(bufpool.Grow(u.buf, len(p)), p...)
+}
+
+// drop drops the first n bytes. It gives the buffer back when none are left.
+func (u *unreadBytes) drop(n int) {
+	if u.from += n; u.len() == 0 {
+		u.release()
+	}
+}
+
+// take returns the bytes in a buffer that the caller owns, and leaves none.
+func (u *unreadBytes) take() (buf []byte) {
+	buf = u.buf[:copy(u.buf, u.unread())]
+	*u = unreadBytes{}
+	return buf
+}
+
+func (u *unreadBytes) release() {
+	bufpool.Put(u.buf)
+	*u = unreadBytes{}
 }

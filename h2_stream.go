@@ -8,6 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/http2"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
@@ -36,14 +37,18 @@ type h2Stream struct {
 	taken  bool      // the handler has the stream, see AcceptStream
 	shared bool      // a handler that was left behind may still use the stream
 
+	protocol string // of an extended CONNECT, in lower case
+
 	gone atomic.Bool // lost was called
 
 	readBy, writeBy atomic.Pointer[time.Time] // as the program has set them
 
 	// The lock of c guards the fields below.
 	change   sync.Cond
-	body     []byte // bytes of the request body that are not read yet
-	got      int64  // bytes of the request body that have arrived
+	body     unreadBytes // of the request
+	got      int64       // bytes of the request body that have arrived
+	window   int         // the window for the body if it has grown, see widen
+	fresh    int         // bytes that the handler has read since then
 	waited   time.Duration
 	ready    bool          // it is in the queue ready of the connection
 	starved  bool          // there is no memory for its body
@@ -86,6 +91,7 @@ func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool)
 		x.settle(seat)
 	}
 	head := &x.ctx.Request.Header.head
+	st.noteProtocol(head)
 	x.began, x.method = seat.Now, head.MethodID
 	x.maxBody, x.readTimeout, x.writeLimit = s.set.maxBody, s.set.Read, s.set.Write
 	if st.reason = st.check(head, known); st.reason != nil {
@@ -98,7 +104,10 @@ func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool)
 func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	x, s := st.x, st.c.srv
 	x.body.beginFrames(head, st.isBodiless())
-	if st.excess != nil {
+	switch {
+	case int(head.Target.Len) > s.set.head.Target:
+		return errTargetTooLong
+	case st.excess != nil:
 		return errHeadExceeds
 	}
 	if err := x.checkRequest(known); err != nil {
@@ -123,8 +132,11 @@ func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	return nil
 }
 
-// errHeadExceeds refuses a request with a head that is too large.
-var errHeadExceeds = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+// errHeadExceeds refuses a request with a head that is too large, errTargetTooLong one whose target is, as HTTP/1 does.
+var (
+	errHeadExceeds   = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+	errTargetTooLong = parseError(http1.ErrTargetTooLong)
+)
 
 // callHandler calls the handler, and remembers how long it took.
 func (st *h2Stream) callHandler() {
@@ -153,7 +165,7 @@ func (st *h2Stream) serve() {
 		handlers.Give(1)
 	}()
 	switch {
-	case st.gone.Load():
+	case st.gone.Load(), st.taken: // by an ExpectHandler
 	case st.reason != nil:
 		st.fail(st.reason)
 	default:
@@ -179,6 +191,9 @@ func (st *h2Stream) answer() {
 		} else {
 			st.respond()
 		}
+		return
+	}
+	if st.taken {
 		return
 	}
 	if aborted || panicked && ctx.stream.ex != nil {
@@ -262,16 +277,19 @@ func (st *h2Stream) lost(err error) {
 		}
 	case st.handled:
 		st.close()
-	default:
+	case st.x != nil: // and not a tunnel
 		st.x.ctx.life.lost()
 	}
 }
 
-// abort resets the stream, unless it has ended.
+// abort resets the stream, unless it has ended or is a tunnel's by now.
 func (st *h2Stream) abort(code http2.Code) {
 	c := st.c
 	c.mu.Lock()
 	defer c.unlock()
+	if st.taken {
+		return
+	}
 	c.borrow()
 	c.engine.Reset(st.id, code)
 	st.rest = nil
@@ -285,6 +303,8 @@ func (st *h2Stream) end() {
 	defer c.unlock()
 	st.handled = true
 	switch {
+	case st.taken:
+		c.spent.push(st)
 	case len(st.rest) == 0:
 		st.close()
 	case st.restTail == nil && st.x.ctx.Response.view == nil && !st.shared:
@@ -300,7 +320,7 @@ func (st *h2Stream) end() {
 func (st *h2Stream) leaveRest() {
 	body := &st.x.ctx.Response.body
 	rest := &h2Stream{c: st.c, id: st.id, slot: st.slot, judged: true, ended: true, handled: true, cutRead: true}
-	rest.rest, rest.restEnds, rest.body = st.rest, st.restEnds, body.buf
+	rest.rest, rest.restEnds, rest.body.buf = st.rest, st.restEnds, body.buf
 	rest.writeBy.Store(st.writeBy.Load())
 	body.buf, st.rest = nil, nil
 	st.c.streams[st.slot] = rest
@@ -325,7 +345,7 @@ func (st *h2Stream) close() {
 // recycle makes the stream ready for another request.
 func (st *h2Stream) recycle() {
 	x, set := st.x, &st.c.srv.set
-	if bufpool.Release(&st.body); x == nil { // see leaveRest
+	if st.body.release(); x == nil { // see leaveRest
 		return
 	}
 	if x.ctx.stream.left { // a handler that has timed out still uses the request, see abandon
@@ -344,8 +364,9 @@ func (st *h2Stream) recycle() {
 	}
 	x.awaits100 = false
 	st.c, st.excess, st.reason = nil, nil, nil
-	st.judged, st.onLoop, st.taken, st.starved = false, false, false, false
+	st.judged, st.onLoop, st.taken, st.starved, st.protocol = false, false, false, false, ""
 	st.got, st.owed, st.waited, st.paused, st.err = 0, 0, 0, 0, nil
+	st.window, st.fresh = 0, 0
 	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
 	st.rest, st.restTail = nil, nil
 	if st.tail.Len() > 0 {

@@ -46,7 +46,7 @@ var layers = map[string]layer{
 	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target"}},
 	"internal/hpack":     {ours: []string{"internal/ascii", "internal/field"}, tests: []string{"golang.org/x/net/http2/hpack"}, sansIO: true},
 	"internal/http1":     {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
-	"internal/http2":     {ours: []string{"internal/ascii", "internal/field", "internal/hpack", "internal/message", "internal/target"}, tests: []string{"golang.org/x/net/http2"}, sansIO: true},
+	"internal/http2":     {ours: []string{"internal/ascii", "internal/bufpool", "internal/field", "internal/hpack", "internal/message", "internal/target"}, tests: []string{"golang.org/x/net/http2"}, sansIO: true},
 	"internal/list":      {},
 	"internal/mediatype": {},
 	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
@@ -88,9 +88,10 @@ var layers = map[string]layer{
 	"test/framing":             {user: true, ours: []string{"test/internal/servertest"}},
 	"test/http2":               {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2clients":        {user: true},
+	"test/http2interop":        {user: true},
 	"test/http2time":           {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2flood":          {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
-	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
+	"test/server":              {user: true, ours: []string{"internal/field", "internal/hpack", "internal/http2", "internal/message", "test/internal/servertest"}},
 }
 
 // root is the name of the root package in the table.

@@ -263,32 +263,22 @@ func TestStalled(t *testing.T) {
 		s.write(t, id, 100, 10)
 		s.now += 1e9
 	}
-	stalled := func(before int64) (ids []uint32) {
-		for id := uint32(1); id <= 5; id += 2 {
-			if s.c.Stalled(id, before) {
-				ids = append(ids, id)
+	want := func(when string, before int64, stalled ...uint32) {
+		t.Helper()
+		for _, id := range []uint32{1, 3, 5} {
+			if got, want := s.c.Stalled(id, before), slices.Contains(stalled, id); got != want {
+				t.Errorf("%s: stream %d stalled: %v, want %v", when, id, got, want)
 			}
 		}
-		return ids
 	}
-	if ids := stalled(1e9); ids != nil {
-		t.Errorf("stalled too early: %v", ids)
-	}
-	if ids := stalled(1e9 + 1); !slices.Equal(ids, []uint32{1}) {
-		t.Errorf("one is stalled: %v", ids)
-	}
-	if ids := stalled(2e9 + 1); !slices.Equal(ids, []uint32{1, 3}) {
-		t.Errorf("both are stalled: %v", ids)
-	}
+	want("too early", 1e9)
+	want("later", 1e9+1, 1)
+	want("for long", 2e9+1, 1, 3)
 	s.feed([]byte(frame(typeWindowUpdate, 0, 1, number(5))))
 	s.write(t, 1, 90, 5)
-	if ids := stalled(2e9 + 1); !slices.Equal(ids, []uint32{3}) {
-		t.Errorf("after progress: %v", ids)
-	}
+	want("after progress", 2e9+1, 3)
 	s.write(t, 3, 90, 0) // no progress
-	if ids := stalled(2e9 + 1); !slices.Equal(ids, []uint32{3}) {
-		t.Errorf("without progress: %v", ids)
-	}
+	want("without progress", 2e9+1, 3)
 }
 
 // Credit for consumed bytes is given at half of a window; credit of the connection when bytes arrive.
