@@ -1,8 +1,10 @@
 package gallop
 
 import (
+	"slices"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/http2"
 )
@@ -159,7 +161,19 @@ func (st *h2Stream) tick(now int64, set *settings) {
 		if by != nil && !time.Now().Before(*by) || by == nil && set.Progress > 0 && c.stalls(st, now-int64(set.Progress)) {
 			c.engine.Reset(st.id, http2.Cancel)
 			st.lost(errH2Stalled)
+		} else {
+			st.trim()
 		}
+	}
+}
+
+// trim gives back a buffer that is larger than the response that waits in it. The lock of c is held.
+func (st *h2Stream) trim() {
+	unused := cap(st.body) - len(st.rest)
+	if st.x == nil && unused > 1<<10 && (!st.trimmed || unused > len(st.rest)) {
+		rest := slices.Clone(st.rest)
+		bufpool.Put(st.body)
+		st.body, st.rest, st.trimmed = rest, rest, true
 	}
 }
 
