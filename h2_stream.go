@@ -66,6 +66,7 @@ type h2Stream struct {
 	restEnds bool // the stream ends with rest
 	restTail *field.List
 	tail     field.List // trailers of the request, which the handler does not see yet
+	trimmed  bool       // trim has replaced the buffer of a response that waits
 	handled  bool       // the handler has returned, and its response is complete but for rest
 }
 

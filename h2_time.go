@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
@@ -169,6 +170,8 @@ func (st *h2Stream) tick(now int64, set *settings) {
 		if st.isLate() || st.writeBy.Load() == nil && set.Progress > 0 && c.engine.Stalled(st.id, now-int64(set.Progress)) {
 			c.engine.Reset(st.id, http2.Cancel)
 			st.lost(errH2Stalled)
+		} else {
+			st.trim()
 		}
 	}
 }
@@ -185,6 +188,16 @@ func (st *h2Stream) bodyLate(now int64, set *settings) error {
 		return errSlowBody
 	}
 	return nil
+}
+
+// trim gives back a buffer that is larger than the response that waits in it. The lock of c is held.
+func (st *h2Stream) trim() {
+	unused := cap(st.body.buf) - len(st.rest)
+	if st.x == nil && unused > 1<<10 && (!st.trimmed || unused > len(st.rest)) {
+		rest := slices.Clone(st.rest)
+		st.body.release()
+		st.body.buf, st.rest, st.trimmed = rest, rest, true
+	}
 }
 
 // errH2Stalled is why a response ends that the client does not read.
