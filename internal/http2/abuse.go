@@ -46,7 +46,7 @@ var bucketRules = [buckets]struct {
 	earlyEnds:     {100, 33, ErrEarlyResets}, // and twice MaxConcurrentStreams
 	controlFrames: {1000, 100, ErrControlFlood},
 	emptyData:     {100, 10, ErrEmptyData},
-	tinyData:      {250_000, 25_000, ErrTinyData},
+	tinyData:      {250_000, 250_000, ErrTinyData},
 	tinyWindows:   {1000, 50, ErrTinyWindows},
 }
 
