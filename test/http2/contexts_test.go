@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -101,6 +102,7 @@ func TestClosersThatPanic(t *testing.T) {
 			c.want(c.get("/panics"), 200, "")
 			c.wantAlive()
 		}
+		synctest.Wait() // values are closed after the response
 		if n := strings.Count(w.log.String(), "panic in Close"); n != 3 {
 			w.t.Errorf("logged %d times: %s", n, w.log.String())
 		}

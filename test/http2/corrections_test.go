@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -51,6 +52,7 @@ func TestMisleadingResponses(t *testing.T) {
 		if st := c.await(c.openRaw(true, ":method: CONNECT", ":authority: example.com:443")); st.head.status() != 501 {
 			w.t.Errorf("CONNECT: %v, code %v", st.head, st.code)
 		}
+		synctest.Wait()
 		if n := strings.Count(w.log.String(), "answered 103"); n != 2 {
 			w.t.Errorf("logged %d times: %s", n, w.log.String())
 		}

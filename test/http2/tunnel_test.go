@@ -199,7 +199,7 @@ func TestTunnelReset(t *testing.T) {
 		nc.Close()
 		c.wantAlive()
 
-		id = c.connectTo()
+		c.connectTo()
 		nc = await(w, accepted)
 		c.nc.Close()
 		if _, err := nc.Read(make([]byte, 1)); err == nil || err == io.EOF {

@@ -414,7 +414,8 @@ with httpx.Client(http1=False, http2=True, verify=False, timeout=30) as c:
     for i in range(100):
         assert len(c.get(url + "/size", params={"n": i}).content) == i
     with c.stream("GET", url + "/stream") as r:
-        assert list(r.iter_lines()) == ["line %d" % i for i in range(5)]
+        lines = [line.rstrip() for line in r.iter_lines()]  # old versions keep the line breaks
+        assert lines == ["line %d" % i for i in range(5)], lines
     assert c.get(url + "/panic").status_code == 500
 print("done")
 `

@@ -16,9 +16,8 @@ import (
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
-// A client that offers HTTP/2 and HTTP/1.1, as browsers do, agrees on HTTP/2 only with a
-// server that serves it, whatever the program's configuration lists. Without served and native, HTTP/2 is turned off.
-func TestHTTP2IsOfferedIfServed(t *testing.T) {
+// newListing returns a function whose configurations have a certificate and list protocols for ALPN.
+func newListing(t *testing.T) func(protos ...string) *tls.Config {
 	cert, key, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {
 		t.Fatal(err)
@@ -27,9 +26,15 @@ func TestHTTP2IsOfferedIfServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listing := func(protos ...string) *tls.Config {
+	return func(protos ...string) *tls.Config {
 		return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: protos}
 	}
+}
+
+// A client that offers HTTP/2 and HTTP/1.1, as browsers do, agrees on HTTP/2 only with a
+// server that serves it, whatever the program's configuration lists. Without served and native, HTTP/2 is turned off.
+func TestHTTP2IsOfferedIfServed(t *testing.T) {
+	listing := newListing(t)
 	choosing := func(chosen *tls.Config) *tls.Config {
 		return &tls.Config{NextProtos: []string{"h2"}, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return chosen, nil
@@ -92,17 +97,7 @@ func TestHTTP2IsOfferedIfServed(t *testing.T) {
 
 // A server without HTTP/1 does not offer it either, whatever the program's configuration lists. The same is true of net/http.
 func TestHTTP1IsOfferedIfServed(t *testing.T) {
-	cert, key, err := gallop.GenerateTestCertificate("localhost")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listing := func(protos ...string) *tls.Config {
-		return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: protos}
-	}
+	listing := newListing(t)
 	chosen := listing("http/1.1", "h2")
 	for name, tt := range map[string]struct {
 		config *tls.Config
