@@ -112,7 +112,7 @@ func (st *h2Stream) data(p []byte, end bool) {
 	st.got += int64(len(p))
 	st.ended = st.ended || end
 	if st.cutRead || st.err != nil || st.reason != nil {
-		c.engine.Consumed(st.id, len(p)) // nobody reads it
+		c.engine.Collected(st.id, len(p)) // nobody reads it
 		return
 	}
 	if len(p) > 0 {

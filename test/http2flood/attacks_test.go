@@ -93,6 +93,10 @@ var attacks = []attack{
 		}
 	}, func(p *peer) { p.note(p.WriteWindowUpdate(p.id-uint32(p.frames%50)*2, 1)) }},
 	{"tiny DATA that nobody reads", calm, 700_000, posts("/hang"), tinyData},
+	{"tiny DATA behind a response that waits for a window", calm, 700_000, func(p *peer) {
+		p.note(p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}))
+		posts("/big?n=10000")(p)
+	}, tinyData},
 }
 
 // collectedAttacks are attacks on a server that collects request bodies.
