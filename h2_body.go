@@ -100,7 +100,9 @@ func (st *h2Stream) endCollecting() {
 	if st.reason != nil {
 		x.body.kind, x.body.err = message.UntilClose, st.reason
 		req.body.buf = req.body.buf[:0]
+		return
 	}
+	st.c.engine.Delivered(len(req.body.buf))
 }
 
 // data takes bytes of the body. The lock of c is held.
@@ -186,14 +188,16 @@ func (st *h2Stream) readBody(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// used drops bytes of the body that were read, and gives the client credit for them. The lock of c is held.
+// used drops bytes of the body that were read, and gives the client credit for more. The lock of c is held.
 func (st *h2Stream) used(n int) {
 	c := st.c
-	if st.body.drop(n); !st.ended && st.err == nil {
-		c.borrow()
-		c.engine.Consumed(st.id, n)
-		c.flush()
+	if st.body.drop(n); st.ended || st.err != nil {
+		c.engine.Delivered(n)
+		return
 	}
+	c.borrow()
+	c.engine.Consumed(st.id, n)
+	c.flush()
 }
 
 // widen doubles the window of a body that the handler reads as fast as it arrives, if there is memory. In a small window, a
@@ -217,6 +221,7 @@ func (st *h2Stream) readAll(dst []byte) ([]byte, error) {
 	defer c.unlock()
 	for {
 		if err := st.awaitBody(); err == io.EOF {
+			c.engine.Delivered(int(b.got))
 			return dst, nil
 		} else if err != nil {
 			b.err = err

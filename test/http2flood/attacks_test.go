@@ -95,7 +95,7 @@ var attacks = []attack{
 	{"tiny DATA that nobody reads", calm, 700_000, posts("/hang"), tinyData},
 	{"tiny DATA behind a response that waits for a window", calm, 700_000, func(p *peer) {
 		p.note(p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}))
-		posts("/big?n=10000")(p)
+		posts("/big?n=1000")(p)
 	}, tinyData},
 }
 

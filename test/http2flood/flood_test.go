@@ -70,7 +70,7 @@ func (a *attack) run(s *site) error {
 // While several attackers come again and again, the server's memory and the number of its handlers stay bounded, and a good
 // client is served.
 func TestFloods(t *testing.T) {
-	const together = 15
+	const together = 16
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for batch := range slices.Chunk(attacks, together) {
 			t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, over, stream, batch) })

@@ -78,7 +78,7 @@ func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *s
 }
 
 // handle counts the handlers that run. Path "/slow" waits a while, "/big" has a body of ?n bytes, "/read" reads the request
-// body as a stream, "/body" reads it whole, and "/hang" reads nothing.
+// body as a stream, "/late" reads it after a while, "/body" reads it whole, and "/hang" reads nothing.
 func (s *site) handle(ctx *gallop.RequestCtx) {
 	n := s.running.Add(1)
 	defer s.running.Add(-1)
@@ -98,6 +98,9 @@ func (s *site) handle(ctx *gallop.RequestCtx) {
 		if body := ctx.RequestBodyStream(); body != nil {
 			_, _ = io.Copy(io.Discard, body)
 		}
+	case "/late":
+		time.Sleep(time.Millisecond)
+		_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
 	case "/body":
 		_ = ctx.PostBody()
 	case "/has":
