@@ -121,15 +121,16 @@ func (c *h2Conn) leaveHandlers(pending int) {
 	}
 }
 
-// Each stream has a window from its start. Memory for that much of a collected body comes from an allowance of the connection, and then
-// from the memory that all connections share. If both are used up, the request is refused at once, because the client may
-// already send the body.
+// Each stream has a window from its start. Memory for that much of a collected body comes from an allowance of the connection,
+// and then from the memory that all connections share. If both are used up, the request is refused at once, because the client
+// may already send the body.
 //
-// A larger body needs more memory. The stream reserves memory for the whole body before its client gets credit. Such a stream can always finish, so streams that wait for memory cannot block each other.
-// A body of unknown length reserves more as it grows. If the memory is used up for too long, the request is refused, and gives back
-// its memory.
+// A larger body needs more memory. The stream reserves memory for the whole body before its client gets credit. Such a stream
+// can always finish, so streams that wait for memory cannot block each other. A body of unknown length reserves more as it
+// grows. If the memory is used up for too long, the request is refused, and gives back its memory.
 
-// mostWindow is how large the window of a stream becomes at most for a body of known length that is collected.
+// mostWindow is how large the server makes the window of a stream: for a collected body of known length, and for a body that
+// the handler reads as fast as it arrives.
 const mostWindow = 1 << 20
 
 // errBodyMemory refuses a request whose body has got no memory.
@@ -208,7 +209,7 @@ func (st *h2Stream) wanted() int64 {
 	return min(max(DefaultMaxRequestBodySize, 4*st.got), most)
 }
 
-// awaitCredit is credit for a handler that reads the whole body. It waits for memory. The lock of c is held.
+// awaitCredit gives the client credit while a handler reads the whole body. It waits for memory. The lock of c is held.
 func (st *h2Stream) awaitCredit() error {
 	for {
 		st.c.borrow()

@@ -52,7 +52,7 @@ type h2Stream struct {
 	waited   time.Duration
 	ready    bool          // it is in the queue ready of the connection
 	starved  bool          // there is no memory for its body
-	since    int64         // since when one of both, see h2Now
+	since    int64         // since when it has been ready or starved, see h2Now
 	reserved int64         // bytes of memory for its body, see reserve
 	first    int64         // bytes for its body from the allowance of the connection
 	paused   time.Duration // how long the client got no credit

@@ -42,7 +42,7 @@ type h2Conn struct {
 	partial []byte        // a frame of which the rest has not arrived
 	seat    *conn.Conn    // while it is served
 	active  bool          // the program knows the connection as active
-	turn    *quota.Waiter // of streams in ready, from the first one on
+	turn    *quota.Waiter // waits for streams in ready; nil if none has ever waited
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.
@@ -53,7 +53,7 @@ type h2Conn struct {
 	turns    uint64      // streams so far
 	todo     h2Queue     // streams whose head or body has arrived
 	ready    h2Queue     // streams that wait for other handlers to end
-	turned   bool        // one of them may have its handler called
+	turned   bool        // a stream in ready may have its handler called
 	pending  h2Queue     // streams whose handlers the loop calls as soon as the connection is parked
 	waiting  int         // of them
 	reserved int64       // bytes of memory that its streams have reserved

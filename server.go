@@ -261,7 +261,9 @@ type Server struct {
 
 	// MaxRequestBodyMemory limits the memory for request bodies of all HTTP/2 connections together, in bytes. The limit
 	// applies to bodies that the server or PostBody reads into memory. In addition, each connection may use
-	// MaxReceiveBufferPerConnection bytes for the first MaxReceiveBufferPerStream bytes of each body (see HTTP2).
+	// MaxReceiveBufferPerConnection bytes for the first MaxReceiveBufferPerStream bytes of each body (see HTTP2). If a
+	// handler reads a stream as fast as the stream arrives, the server enlarges the flow-control window of the stream. The
+	// limit applies to the additional bytes of the window.
 	//
 	// Before a client may send the rest of a larger body, the server reserves memory for the whole body. Without a
 	// Content-Length, the server reserves 4 MiB, and more as the body grows. One connection gets at most half of the
