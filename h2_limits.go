@@ -129,8 +129,8 @@ func (c *h2Conn) leaveHandlers(pending int) {
 // can always finish, so streams that wait for memory cannot block each other. A body of unknown length reserves more as it
 // grows. If the memory is used up for too long, the request is refused, and gives back its memory.
 
-// mostWindow is how large the server makes the window of a stream: for a collected body of known length, and for a body that
-// the handler reads as fast as it arrives.
+// mostWindow is how large the window of a stream becomes at most. It grows for a collected body of known length, and for a body
+// that the handler reads as fast as it arrives.
 const mostWindow = 1 << 20
 
 // errBodyMemory refuses a request whose body has got no memory.

@@ -24,10 +24,10 @@ const (
 	emptyData
 
 	// tinyData counts DATA frames with less than tinyFrame bytes. They cost time, but no more memory than others. gRPC sends
-	// many of them, so the burst is what a window of 4 MB may hold. Each byte that a program gets puts a token back, so small
-	// messages are not limited if the program reads them as they come, or gets them as a complete body. Requests put tokens back
-	// as well, and larger frames one for each tinyFrame bytes. Time puts few back, because a busy server reads only a few frames
-	// per second, and has to end a flood too.
+	// many of them, so the burst is what a window of 4 MB may hold. Each byte that a program gets puts a token back, as it is
+	// read or with the complete body. A client that sends small messages to a program is thus not limited. Requests put tokens
+	// back as well, and larger frames one for each tinyFrame bytes. Time puts few back, because a busy server reads only a few
+	// frames per second, and has to end a flood too.
 	tinyData
 
 	// tinyWindows counts DATA frames of this side that are tiny because of the peer's window (CVE-2019-9511). Larger frames put

@@ -10,8 +10,8 @@ type Bytes struct {
 	taken atomic.Int64
 }
 
-// Take takes n bytes for a user that has already taken some. It reports false if fewer are left. If nobody else has any, a user
-// gets as much as it needs, even more than the limit. Otherwise it would wait forever.
+// Take takes n bytes for a user that has already taken some. It reports false if fewer are left. If no other user has taken
+// bytes, Take permits even more than the limit. Otherwise, a user that needs more would wait forever.
 func (b *Bytes) Take(n, has int64) bool {
 	for {
 		taken := b.taken.Load()
