@@ -112,7 +112,7 @@ func TestBodyMemoryOfConnection(t *testing.T) {
 	})
 }
 
-// What clients may send without credit takes memory too, beyond an allowance of the connection. Refusals come at once.
+// The bytes that clients may send without credit take memory too, beyond an allowance of the connection. Refusals come at once.
 func TestBodyMemoryOfFirsts(t *testing.T) {
 	onSites(t, func(w *site) {
 		serveMemory(w, false)
