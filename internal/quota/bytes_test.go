@@ -26,7 +26,7 @@ func TestBytes(t *testing.T) {
 		}
 	}
 	b = Bytes{}
-	if !b.Take(1<<40, 0) || !b.Take(1<<40, 0) {
+	if !b.Take(1<<40, 0) || !b.Take(1<<41, 0) {
 		t.Error("no limit")
 	}
 }

@@ -15,8 +15,10 @@ func TestSlotsInLine(t *testing.T) {
 		return &Waiter{Wake: func() { woken = append(woken, name) }}
 	}
 	a, b, c := waiter("a"), waiter("b"), waiter("c")
-	if !s.Take() || !s.Take() || s.Take() {
-		t.Fatal("2 slots, and not 3")
+	for i := range 3 {
+		if ok := s.Take(); ok != (i < 2) {
+			t.Fatalf("slot %d of 2: %v", i, ok)
+		}
 	}
 	for _, w := range []*Waiter{a, b, c, a} {
 		s.Wait(w)
