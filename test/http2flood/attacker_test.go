@@ -25,6 +25,8 @@ type peer struct {
 	failed error  // of a write
 	ended  chan struct{}
 
+	answered chan struct{} // closed when the first response has begun
+
 	// These fields may be read when ended is closed.
 	goAway *http2.GoAwayFrame // the last one
 	resets map[uint32]http2.ErrCode
@@ -52,7 +54,7 @@ func dial(addr string, settings ...http2.Setting) (*peer, error) {
 }
 
 func newPeer(nc net.Conn) *peer {
-	p := &peer{nc: nc, out: bufio.NewWriterSize(nc, 8<<10), ended: make(chan struct{})}
+	p := &peer{nc: nc, out: bufio.NewWriterSize(nc, 8<<10), ended: make(chan struct{}), answered: make(chan struct{})}
 	p.resets, p.seen = map[uint32]http2.ErrCode{}, map[http2.FrameType]int{}
 	p.Framer = http2.NewFramer(p.out, bufio.NewReaderSize(nc, 4<<10))
 	p.AllowIllegalWrites = true
@@ -89,6 +91,9 @@ func (p *peer) read() {
 		}
 		switch f := f.(type) {
 		case *http2.MetaHeadersFrame:
+			if p.status == "" {
+				close(p.answered)
+			}
 			p.status = f.PseudoValue("status")
 		case *http2.GoAwayFrame:
 			kept := *f
