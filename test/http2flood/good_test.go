@@ -115,6 +115,10 @@ func TestGoodClients(t *testing.T) {
 			group.Go(func() {
 				g := newGoodClient(s.addr)
 				defer g.close()
+				if err := g.do(context.Background(), "GET", "/", nil); err != nil { // a connection for all that follows
+					t.Errorf("%s: %v", c.name, err)
+					return
+				}
 				c.run(t, g, end)
 				if n := g.dials.Load(); n != 1 {
 					t.Errorf("%s: %d connections, want 1: the server has ended some", c.name, n)
@@ -128,6 +132,10 @@ func TestGoodClients(t *testing.T) {
 
 // cancelLoads is a user who loads pages with 100 parts, and leaves each before it is there.
 func cancelLoads(t *testing.T, g *goodClient, end time.Time) {
+	if err := g.do(context.Background(), "GET", "/", nil); err != nil { // a dial that is canceled would be one of the dials
+		t.Errorf("before the first load: %v", err)
+		return
+	}
 	for n := 0; n == 0 || time.Now().Before(end); n++ {
 		g.cancel(t, streams, "/hang", 50*time.Millisecond)
 		if err := g.do(context.Background(), "GET", "/", nil); err != nil {
