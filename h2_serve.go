@@ -237,7 +237,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	bufpool.Release(&c.partial)
 	c.mu.Lock()
 	defer c.unlock()
-	c.times.stop()
+	c.srv.h2.ticker.remove(c)
 	c.health.stop()
 	if c.lc == nil {
 		for c.held > 0 || c.flushing {
@@ -263,6 +263,7 @@ type h2Conns struct {
 	config    http2.Config
 	anyCipher bool
 	health    h2HealthSettings
+	ticker    h2Ticker
 	hijacked  atomic.Bool // it was logged that a handler called Hijack
 
 	mu     sync.Mutex

@@ -89,13 +89,33 @@ func (q *h2Queue) pop() *h2Stream {
 
 // unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors.
 func (c *h2Conn) unlock() {
-	spent, errs := c.spent, c.health.takeErrors()
+	left := c.leave()
+	left.end()
+}
+
+// h2Left is what is to be done after a connection was unlocked. Some of it calls functions of the program.
+type h2Left struct {
+	c     *h2Conn
+	spent h2Queue
+	errs  []*http2.Error
+}
+
+// leave unlocks c and returns what is left to do.
+func (c *h2Conn) leave() h2Left {
+	left := h2Left{c, c.spent, c.health.takeErrors()}
 	c.spent = h2Queue{}
 	c.mu.Unlock()
-	for _, err := range errs {
-		c.countError(err)
+	return left
+}
+
+func (l *h2Left) isEmpty() bool { return l.spent.first == nil && len(l.errs) == 0 }
+
+// end does what is left.
+func (l *h2Left) end() {
+	for _, err := range l.errs {
+		l.c.countError(err)
 	}
-	for st := spent.pop(); st != nil; st = spent.pop() {
+	for st := l.spent.pop(); st != nil; st = l.spent.pop() {
 		st.recycle()
 	}
 }
