@@ -264,6 +264,7 @@ type h2Conns struct {
 	anyCipher bool
 	health    h2HealthSettings
 	ticker    h2Ticker
+	ready     h2Ready
 	hijacked  atomic.Bool // it was logged that a handler called Hijack
 
 	mu     sync.Mutex

@@ -87,6 +87,42 @@ func (q *h2Queue) pop() *h2Stream {
 	return st
 }
 
+// h2Ready has the streams of a server that workers off the loops serve. While there are some, a worker is about to start. It
+// starts the next one, if that is still needed, before it serves a stream. So a slow handler holds up no other one, but
+// thousands of quick ones need only a few workers.
+type h2Ready struct {
+	mu       sync.Mutex
+	streams  h2Queue
+	starting bool // a worker is about to start
+}
+
+// push adds a stream, and reports whether the caller has to start a worker.
+func (q *h2Ready) push(st *h2Stream) (start bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.streams.push(st)
+	start, q.starting = !q.starting, true
+	return start
+}
+
+// started is called by a worker that has started.
+func (q *h2Ready) started() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.starting = false
+}
+
+// pop returns a stream, or nil if there is none, and reports whether the caller has to start another worker.
+func (q *h2Ready) pop() (st *h2Stream, start bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	st = q.streams.pop()
+	if start = !q.starting && q.streams.first != nil; start {
+		q.starting = true
+	}
+	return st, start
+}
+
 // unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors.
 func (c *h2Conn) unlock() {
 	left := c.leave()
