@@ -97,7 +97,7 @@ func (q *h2Ticker) run() {
 	}
 }
 
-// next takes a connection that is due out of the queue. If there is none, it returns nil, and sets the timer if the queue is
+// next takes a connection that is due out of the queue. If none is due, next returns nil, and sets the timer if the queue is
 // not empty.
 func (q *h2Ticker) next() *h2Conn {
 	q.mu.Lock()

@@ -112,7 +112,7 @@ func (q *h2Ready) started() {
 	q.starting = false
 }
 
-// pop returns a stream, or nil if there is none, and reports whether the caller has to start another worker.
+// pop returns a stream, or nil if no stream is left. start tells the caller to start another worker.
 func (q *h2Ready) pop() (st *h2Stream, start bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
