@@ -109,7 +109,11 @@ func (x *exchange) configure(rc RequestConfig) {
 // calls runtime.Goexit takes the goroutine with it; its connection is closed by the
 // deferred calls of serveConn.
 func (x *exchange) runHandler() (panicked, aborted bool) {
+	returned := false
 	defer func() {
+		if returned { // so that most requests do without recover
+			return
+		}
 		if v := recover(); v != nil {
 			if panicked, aborted = true, isAbort(v); aborted {
 				return
@@ -125,6 +129,7 @@ func (x *exchange) runHandler() (panicked, aborted bool) {
 	default:
 		x.server.Handler(&x.ctx)
 	}
+	returned = true
 	return false, false
 }
 

@@ -252,7 +252,7 @@ func (c *h2Conn) settle() {
 	bufpool.Release(&c.partial)
 	c.mu.Lock()
 	defer c.unlock()
-	c.times.stop()
+	c.srv.h2.ticker.remove(c)
 	c.health.stop()
 	if c.lc == nil {
 		for c.held > 0 || c.flushing {
@@ -285,6 +285,8 @@ type h2Conns struct {
 	config    http2.Config
 	anyCipher bool
 	health    h2HealthSettings
+	ticker    h2Ticker
+	ready     h2Ready
 	hijacked  atomic.Bool // it was logged that a handler called Hijack
 
 	mu     sync.Mutex

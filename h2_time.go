@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
@@ -9,16 +10,20 @@ import (
 )
 
 // A connection that waits for its client looks at its time limits every h2Tick. So does one that has served streams, until it
-// has been idle for that long: then it gives back memory. Idle connections have no timer.
+// has been idle for that long: then it gives back memory. Other idle connections do nothing. All connections of a server share
+// one timer, because a timer starts a goroutine: on a busy processor, thousands of them would wait at once.
 
 const h2Tick = time.Second
 
 // h2Times are the time limits of a connection. Times are in nanoseconds, see h2Now.
 type h2Times struct {
-	idle     int64       // when the last stream ended, or the connection began
-	progress int64       // when the client last accepted output
-	timer    *time.Timer // nil while it is not needed
-	ticks    bool        // the timer runs
+	idle     int64 // when the last stream ended, or the connection began
+	progress int64 // when the client last accepted output
+	ticks    bool  // the connection is in the queue of the ticker, or its tick is about to begin
+
+	// The lock of the ticker guards these fields.
+	due         int64   // when the next tick is, or 0 if the connection is not in the queue
+	later, past *h2Conn // neighbors in the queue
 
 	// How many ticks in a row have seen these conditions.
 	block    uint16 // a header block is unfinished
@@ -36,11 +41,78 @@ func h2Now() int64 { return int64(time.Since(h2Epoch)) }
 // sinceEpoch returns t in nanoseconds since h2Epoch.
 func sinceEpoch(t time.Time) int64 { return int64(t.Sub(h2Epoch)) }
 
-// stop stops the timer.
-func (t *h2Times) stop() {
-	if t.timer != nil {
-		t.timer.Stop()
+// h2Ticker calls tick of connections. The queue is in the order of time, since all connections wait for as long.
+type h2Ticker struct {
+	mu          sync.Mutex
+	first, last *h2Conn
+	timer       *time.Timer
+}
+
+// add has c ticked once, after h2Tick. c is locked, and not in the queue.
+func (q *h2Ticker) add(c *h2Conn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := &c.times
+	t.due, t.past = h2Now()+int64(h2Tick), q.last
+	q.last = c
+	if t.past != nil {
+		t.past.times.later = c
+		return
 	}
+	q.first = c
+	if q.timer == nil {
+		q.timer = time.AfterFunc(h2Tick, q.run)
+	} else {
+		q.timer.Reset(h2Tick)
+	}
+}
+
+// remove takes c out of the queue, if it is there.
+func (q *h2Ticker) remove(c *h2Conn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if c.times.due != 0 {
+		q.unlink(c)
+	}
+}
+
+func (q *h2Ticker) unlink(c *h2Conn) {
+	t := &c.times
+	if t.past != nil {
+		t.past.times.later = t.later
+	} else {
+		q.first = t.later
+	}
+	if t.later != nil {
+		t.later.times.past = t.past
+	} else {
+		q.last = t.past
+	}
+	t.due, t.later, t.past = 0, nil, nil
+}
+
+// run calls tick of the connections that are due.
+func (q *h2Ticker) run() {
+	for c := q.next(); c != nil; c = q.next() {
+		c.tick()
+	}
+}
+
+// next takes a connection that is due out of the queue. If none is due, next returns nil, and sets the timer if the queue is
+// not empty.
+func (q *h2Ticker) next() *h2Conn {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c := q.first
+	if c == nil {
+		return nil
+	}
+	if left := c.times.due - h2Now(); left > 0 {
+		q.timer.Reset(time.Duration(left))
+		return nil
+	}
+	q.unlink(c)
+	return c
 }
 
 // watchTime has the time limits looked at from now on, if the connection waits for its client. c is locked.
@@ -50,11 +122,7 @@ func (c *h2Conn) watchTime() {
 		return
 	}
 	t.ticks = true
-	if t.timer == nil {
-		t.timer = time.AfterFunc(h2Tick, c.tick)
-	} else {
-		t.timer.Reset(h2Tick)
-	}
+	c.srv.h2.ticker.add(c)
 }
 
 // waitsForClient reports whether the client owes something that has a time limit. c is locked.
@@ -74,10 +142,17 @@ func (c *h2Conn) anyStreamWaits() bool {
 	return false
 }
 
-// tick looks at the time limits.
+// tick looks at the time limits. It does not wait for the program, so that other connections have their ticks in time.
 func (c *h2Conn) tick() {
 	c.mu.Lock()
-	defer c.unlock()
+	c.lookAtTimes()
+	if left := c.leave(); !left.isEmpty() {
+		go left.end()
+	}
+}
+
+// lookAtTimes is the part of tick with c locked.
+func (c *h2Conn) lookAtTimes() {
 	c.times.ticks = false
 	if c.over {
 		return
@@ -95,9 +170,7 @@ func (c *h2Conn) tick() {
 		c.engine.Shrink()
 	}
 	c.flush()
-	if c.watchTime(); !c.times.ticks {
-		c.times.timer = nil
-	}
+	c.watchTime()
 	if c.todo.first != nil || c.ready.first != nil || c.failed != nil {
 		c.wake()
 	}

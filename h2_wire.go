@@ -105,15 +105,71 @@ func (q *h2Queue) remove(st *h2Stream) {
 	*q = kept
 }
 
+// h2Ready has the streams of a server that workers off the loops serve. While there are some, a worker is about to start. It
+// starts the next one, if that is still needed, before it serves a stream. So a slow handler holds up no other one, but
+// thousands of quick ones need only a few workers.
+type h2Ready struct {
+	mu       sync.Mutex
+	streams  h2Queue
+	starting bool // a worker is about to start
+}
+
+// push adds a stream, and reports whether the caller has to start a worker.
+func (q *h2Ready) push(st *h2Stream) (start bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.streams.push(st)
+	start, q.starting = !q.starting, true
+	return start
+}
+
+// started is called by a worker that has started.
+func (q *h2Ready) started() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.starting = false
+}
+
+// pop returns a stream, or nil if no stream is left. start tells the caller to start another worker.
+func (q *h2Ready) pop() (st *h2Stream, start bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	st = q.streams.pop()
+	if start = !q.starting && q.streams.first != nil; start {
+		q.starting = true
+	}
+	return st, start
+}
+
 // unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors.
 func (c *h2Conn) unlock() {
-	spent, errs := c.spent, c.health.takeErrors()
+	left := c.leave()
+	left.end()
+}
+
+// h2Left is what is to be done after a connection was unlocked. Some of it calls functions of the program.
+type h2Left struct {
+	c     *h2Conn
+	spent h2Queue
+	errs  []*http2.Error
+}
+
+// leave unlocks c and returns what is left to do.
+func (c *h2Conn) leave() h2Left {
+	left := h2Left{c, c.spent, c.health.takeErrors()}
 	c.spent = h2Queue{}
 	c.mu.Unlock()
-	for _, err := range errs {
-		c.countError(err)
+	return left
+}
+
+func (l *h2Left) isEmpty() bool { return l.spent.first == nil && len(l.errs) == 0 }
+
+// end does what is left.
+func (l *h2Left) end() {
+	for _, err := range l.errs {
+		l.c.countError(err)
 	}
-	for st := spent.pop(); st != nil; st = spent.pop() {
+	for st := l.spent.pop(); st != nil; st = l.spent.pop() {
 		st.recycle()
 	}
 }

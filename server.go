@@ -302,8 +302,8 @@ type Server struct {
 	// of the Concurrency limit. Zero or a negative value means no pause.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
-	// MaxIdleWorkerDuration is how long an idle goroutine of the server waits for new work before it exits. With event
-	// loops, the goroutine can wait up to twice as long. Zero or a negative value means 10 seconds.
+	// MaxIdleWorkerDuration is how long an idle goroutine of the server waits for new work before it exits. The
+	// goroutine can wait up to twice as long. Zero or a negative value means 10 seconds.
 	MaxIdleWorkerDuration time.Duration
 
 	// TCPKeepalive turns on TCP keep-alive probes for accepted connections.

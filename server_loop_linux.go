@@ -93,8 +93,8 @@ func (h loopServer) Run(w *poll.Worker, data any) {
 		data.Loop.Worker = w
 		h.s.runOn(w, data, false)
 		h.s.release(w)
-	case *h2Stream:
-		data.serveOffLoop()
+	case *h2Ready:
+		data.serve(w)
 	case func(*poll.Worker):
 		data(w)
 	}
@@ -357,7 +357,20 @@ func (c *h2Conn) begin(st *h2Stream) {
 		c.mu.Unlock()
 		return
 	}
-	c.seat.Loop.Worker.Group().Hand(st)
+	if ready := &s.h2.ready; ready.push(st) {
+		c.seat.Loop.Worker.Group().Hand(ready)
+	}
+}
+
+// serve serves streams, as a worker that has just started.
+func (q *h2Ready) serve(w *poll.Worker) {
+	q.started()
+	for st, start := q.pop(); st != nil; st, start = q.pop() {
+		if start {
+			w.Group().Hand(q)
+		}
+		st.serveOffLoop()
+	}
 }
 
 // callPending calls the handlers of fast requests of a connection that is parked. If one of them takes long, another worker

@@ -31,6 +31,15 @@ func Shorter(a, b time.Duration) time.Duration {
 	return a
 }
 
+// Left returns how long it is from now until at, and less than 0 if at is the zero time. The method Sub of the zero time
+// takes several times as long.
+func Left(at, now time.Time) time.Duration {
+	if at.IsZero() {
+		return -1
+	}
+	return at.Sub(now)
+}
+
 // Slack returns how late a timer may fire: a sixteenth of the timeout, at most a second. Because of it, a timer need not
 // be set again for every request.
 func Slack(timeout time.Duration) time.Duration {

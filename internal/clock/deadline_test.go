@@ -31,6 +31,12 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("Shorter(%v, %v) = %v", tt.a, tt.b, got)
 		}
 	}
+	if got := Left(later, now); got != time.Second {
+		t.Errorf("Left until a second later: %v", got)
+	}
+	if got := Left(never, now); got >= 0 {
+		t.Errorf("Left until the zero time: %v", got)
+	}
 	if got := Slack(16 * time.Millisecond); got != time.Millisecond {
 		t.Errorf("Slack of 16 ms = %v", got)
 	}

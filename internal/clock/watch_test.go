@@ -18,6 +18,23 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// Start reads the time of day, also before a second has passed, and Now goes on from there.
+func TestWatchStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w Watch
+		for range 2 {
+			time.Sleep(time.Millisecond)
+			if got, want := w.Start(), time.Now(); got != want || w.looked != want {
+				t.Errorf("Start returned %v and keeps %v, not %v", got, w.looked, want)
+			}
+			time.Sleep(time.Second - 1)
+			if got, want := w.Now(), time.Now(); got != want {
+				t.Errorf("later it is %v, not %v", got, want)
+			}
+		}
+	})
+}
+
 // The time of day is read again after a second, because the machine's clock may have been set.
 func TestWatchLooksAgain(t *testing.T) {
 	w := Watch{time.Now().Add(-time.Second - 1)}

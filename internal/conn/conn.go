@@ -76,7 +76,7 @@ func (c *Conn) EndedBy(err error) Next {
 func (c *Conn) Start(s *Server, w Wire, nc net.Conn, of *Listener) {
 	c.Prepare(s, w)
 	c.NC, c.ID, c.lent = nc, s.ids.Add(1), of == nil
-	c.readClock()
+	c.Now = c.clock.Start()
 	c.since = c.Now
 	c.Input.raw.init(nc)
 	c.Entry, c.own.NC = &c.own, nc

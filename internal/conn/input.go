@@ -191,7 +191,7 @@ func (in *Input) arm(timeout time.Duration) {
 		in.ArmExactly(time.Time{})
 		return
 	}
-	left, late := in.Deadline.Sub(in.C.Now), clock.Slack(timeout)
+	left, late := clock.Left(in.Deadline, in.C.Now), clock.Slack(timeout)
 	timeout = min(timeout, math.MaxInt64-late)
 	if left < timeout || left > timeout+late {
 		in.ArmExactly(in.C.Now.Add(timeout + late))

@@ -255,7 +255,7 @@ func (o *Output) armByServer() {
 		now = time.Now()
 	}
 	o.looked = now
-	switch left := o.Deadline.Sub(now); {
+	switch left := clock.Left(o.Deadline, now); {
 	case left <= 0: // it is the first, or a step has passed
 		o.armExactly(now.Add(step))
 	case left < step || left > step+late:

@@ -217,8 +217,10 @@ func (c *Conn) EndAbrupt() {
 // Closing returns what is to be closed to end the connection: the connection below TLS if it ends abruptly, so that no
 // close_notify is sent.
 func (c *Conn) Closing() net.Conn {
-	if tc, ok := c.NC.(interface{ NetConn() net.Conn }); ok && c.abrupt {
-		return tc.NetConn()
+	if c.abrupt {
+		if tc, ok := c.NC.(interface{ NetConn() net.Conn }); ok {
+			return tc.NetConn()
+		}
 	}
 	return c.NC
 }

@@ -15,6 +15,7 @@ type workerPool struct {
 	mu     sync.Mutex
 	parked []*worker // longest parked first
 	reaper bool
+	reaps  uint64 // how often reap was called
 	closed bool
 }
 
@@ -25,8 +26,8 @@ type Accepted struct {
 }
 
 type worker struct {
-	next  chan Accepted
-	since time.Time
+	next   chan Accepted
+	parked uint64 // the reaps before it was parked
 }
 
 func (p *workerPool) run(c Accepted) {
@@ -48,12 +49,12 @@ func (p *workerPool) run(c Accepted) {
 func (p *workerPool) work(w *worker) {
 	for c := range w.next {
 		p.serve(c)
-		w.since = time.Now()
 		p.mu.Lock()
 		if p.closed {
 			p.mu.Unlock()
 			return
 		}
+		w.parked = p.reaps
 		p.parked = append(p.parked, w)
 		if !p.reaper {
 			p.reaper = true
@@ -63,15 +64,17 @@ func (p *workerPool) work(w *worker) {
 	}
 }
 
-// reap ends the workers that were parked for long, and comes back while any are left.
+// reap ends the workers that were parked before its last call, and comes back after p.idle while any are left. So nobody
+// looks at the clock when a worker is parked.
 func (p *workerPool) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	old, now := 0, time.Now()
-	for old < len(p.parked) && now.Sub(p.parked[old].since) >= p.idle {
+	old := 0
+	for old < len(p.parked) && p.parked[old].parked < p.reaps {
 		close(p.parked[old].next)
 		old++
 	}
+	p.reaps++
 	p.parked = append(p.parked[:0], p.parked[old:]...)
 	clear(p.parked[len(p.parked):cap(p.parked)])
 	if p.reaper = len(p.parked) > 0; p.reaper {

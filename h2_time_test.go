@@ -1,0 +1,42 @@
+package gallop
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Connections have their ticks in the order in which they were added, h2Tick later, unless they were removed meanwhile.
+func TestH2Ticker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rang := 0
+		q := h2Ticker{timer: time.AfterFunc(time.Hour, func() { rang++ })}
+		conns := make([]h2Conn, 5)
+		for i := range conns {
+			q.add(&conns[i])
+			time.Sleep(h2Tick / 10)
+		}
+		for _, i := range []int{0, 2, 4, 2} { // the first, one in the middle, the last, and one that is not there
+			q.remove(&conns[i])
+		}
+		if c := q.next(); c != nil {
+			t.Fatalf("connection %d is due too early", c.times.due)
+		}
+		for _, i := range []int{1, 3} {
+			time.Sleep(h2Tick * 6 / 10)
+			synctest.Wait()
+			if c := q.next(); rang == 0 || c != &conns[i] {
+				t.Errorf("%d rings, then it was not the turn of connection %d", rang, i)
+			}
+			if c := q.next(); c != nil {
+				t.Errorf("there was another one after connection %d", i)
+			}
+			rang = 0
+			q.add(&conns[i])
+			q.remove(&conns[i])
+		}
+		if q.first != nil || q.last != nil {
+			t.Error("the queue is not empty")
+		}
+	})
+}
