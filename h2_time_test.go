@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,8 +10,8 @@ import (
 // Connections have their ticks in the order in which they were added, h2Tick later, unless they were removed meanwhile.
 func TestH2Ticker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rang := 0
-		q := h2Ticker{timer: time.AfterFunc(time.Hour, func() { rang++ })}
+		var rang atomic.Int32
+		q := h2Ticker{timer: time.AfterFunc(time.Hour, func() { rang.Add(1) })}
 		conns := make([]h2Conn, 5)
 		for i := range conns {
 			q.add(&conns[i])
@@ -25,13 +26,13 @@ func TestH2Ticker(t *testing.T) {
 		for _, i := range []int{1, 3} {
 			time.Sleep(h2Tick * 6 / 10)
 			synctest.Wait()
-			if c := q.next(); rang == 0 || c != &conns[i] {
-				t.Errorf("%d rings, then it was not the turn of connection %d", rang, i)
+			if c := q.next(); rang.Load() == 0 || c != &conns[i] {
+				t.Errorf("%d rings, then it was not the turn of connection %d", rang.Load(), i)
 			}
 			if c := q.next(); c != nil {
 				t.Errorf("there was another one after connection %d", i)
 			}
-			rang = 0
+			rang.Store(0)
 			q.add(&conns[i])
 			q.remove(&conns[i])
 		}
