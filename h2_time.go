@@ -19,7 +19,6 @@ const h2Tick = time.Second
 type h2Times struct {
 	idle     int64 // when the last stream ended, or the connection began
 	progress int64 // when the client last accepted output
-	ticks    bool  // the connection is in the queue of the ticker, or its tick is about to begin
 
 	// The lock of the ticker guards these fields.
 	due         int64   // when the next tick is, or 0 if the connection is not in the queue
@@ -117,11 +116,10 @@ func (q *h2Ticker) next() *h2Conn {
 
 // watchTime has the time limits looked at from now on, if the connection waits for its client. c is locked.
 func (c *h2Conn) watchTime() {
-	t := &c.times
-	if t.ticks || c.over || c.streams == nil && !c.waitsForClient() {
+	if c.ticks || c.over || c.streams == nil && !c.waitsForClient() {
 		return
 	}
-	t.ticks = true
+	c.ticks = true
 	c.srv.h2.ticker.add(c)
 }
 
@@ -153,7 +151,7 @@ func (c *h2Conn) tick() {
 
 // lookAtTimes is the part of tick with c locked.
 func (c *h2Conn) lookAtTimes() {
-	c.times.ticks = false
+	c.ticks = false
 	if c.over {
 		return
 	}
