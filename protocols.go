@@ -1,7 +1,9 @@
 package gallop
 
 import (
+	"crypto/tls"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -146,4 +148,24 @@ type HTTP2Config struct {
 	// CountError is called for each HTTP/2 error, for metrics. The argument errType consists of lowercase letters, digits
 	// and underscores. CountError must be safe for concurrent calls. CountError may be nil. This version ignores CountError.
 	CountError func(errType string)
+}
+
+// Defaults of HTTP2Config that servers and clients share.
+const (
+	defaultH2Frame      = 16 << 10
+	defaultDecoderTable = 4 << 10
+	maxH2Setting        = 4 << 20 // values from here on mean the default, as in net/http
+)
+
+// permitsH2 reports whether HTTP/2 may be used with the version and the cipher suite of a TLS connection (RFC 9113 §9.2).
+func permitsH2(state *tls.ConnectionState, anyCipher bool) bool {
+	return state.Version >= tls.VersionTLS13 ||
+		state.Version == tls.VersionTLS12 && (anyCipher || slices.Contains(h2Ciphers, state.CipherSuite))
+}
+
+// h2Ciphers are the cipher suites of TLS 1.2 that HTTP/2 permits and Go has: all others are in RFC 9113 Appendix A.
+var h2Ciphers = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
