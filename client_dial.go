@@ -68,7 +68,7 @@ func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error)
 	if err != nil || !c.IsTLS || c.isSecured(nc) {
 		return nc, err
 	}
-	return c.tls.handshake(ctx, nc, AddMissingPort(addr, true), c.TLSConfig, c.set.handshake)
+	return c.tls.handshake(ctx, nc, AddMissingPort(addr, true), c.TLSConfig, c.alpn(ctx), c.set.handshake)
 }
 
 // isSecured reports whether Dial or DialTimeout have shaken hands themselves, as those do that

@@ -26,27 +26,51 @@ func (c *HostClient) poolOptions() *pool.Options {
 		Oldest: c.set.strategy == FIFO,
 		Wait:   c.set.connWait,
 
-		Dial: c.dialPooled, Loyal: c.dialsSimply(),
+		Dial: c.dialPooled, Loyal: c.dialsSimply(), Shared: c.expectsH2,
 
 		Full: ErrNoFreeConns, Late: ErrTimeout, Ended: endedBy,
 		DialFailed: func(err error) error { return inPhase(err, phaseDial, "") },
-		Kept:       func(m *pool.Member) { c.set.trace.putIdle(clientConnOf(m).addr) },
+		Kept:       c.kept,
 
 		Janitor: c.janitor, Forget: c.forget,
 	}
 }
 
-func clientConnOf(m *pool.Member) *ClientConn { return (*ClientConn)(m.Conn().(*pooled)) }
+// kept is called when a connection was dialed that no call needs now.
+func (c *HostClient) kept(m *pool.Member) {
+	switch cc := m.Conn().(type) {
+	case *pooled:
+		c.set.trace.putIdle(cc.addr)
+	case *h2ClientConn:
+		cc.wire.Start()
+		c.set.trace.putIdle(cc.addr)
+	}
+}
 
-// getConn returns a connection for one call. If an idle connection is still good, getConn returns it. Otherwise getConn
-// dials a new one. At the limit, getConn waits for the first connection that no call needs anymore. fresh asks for a new
-// connection in any case. A round trip may find out itself whether an idle connection is still good. trace is the one of
-// ctx.
-func (c *HostClient) getConn(ctx context.Context, deadline time.Time, trace *ClientTrace, fresh, roundTrip bool) (*ClientConn, error) {
+// getHTTP1 returns an HTTP/1 connection for one call. If the pool has HTTP/2 connections, it dials.
+func (c *HostClient) getHTTP1(ctx context.Context, deadline time.Time, trace *ClientTrace, fresh, roundTrip bool) (*ClientConn, error) {
+	if c.mayUseH2() {
+		ctx = context.WithValue(ctx, only1Key{}, true)
+	}
+	for {
+		cc, other, err := c.getConn(ctx, deadline, trace, fresh, roundTrip)
+		if other == nil {
+			return cc, err
+		}
+		other.release(true, nil)
+		fresh = true
+	}
+}
+
+// getConn returns a connection for one call: the first result is over HTTP/1, the second one over HTTP/2. If an idle
+// connection is still good, getConn returns it. Otherwise getConn dials a new one. At the limit, getConn waits for the first
+// connection that no call needs anymore. fresh asks for a new connection in any case. A round trip may find out itself
+// whether an idle connection is still good. trace is the one of ctx.
+func (c *HostClient) getConn(ctx context.Context, deadline time.Time, trace *ClientTrace, fresh, roundTrip bool) (*ClientConn, *h2ClientConn, error) {
 	trusting := roundTrip && trace == nil // GotConn is told of good ones only
 	for trace.getConn(c.Addr); ; {
 		if !c.set.strategy.isKnown() && c.IdleConnsCount() > 0 { // only then, as in fasthttp
-			return nil, ErrConnPoolStrategyNotImpl
+			return nil, nil, ErrConnPoolStrategyNotImpl
 		}
 		var m *pool.Member
 		if !fresh {
@@ -55,13 +79,19 @@ func (c *HostClient) getConn(ctx context.Context, deadline time.Time, trace *Cli
 		if m == nil {
 			var err error
 			if m, err = c.pool.Get(ctx, deadline, fresh); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
-		cc := clientConnOf(m)
+		pc, ok := m.Conn().(*pooled)
+		if !ok {
+			cc := m.Conn().(*h2ClientConn)
+			cc.tell(trace)
+			return nil, cc, nil
+		}
+		cc := (*ClientConn)(pc)
 		cc.unproven = trusting && m.Uses > 0 && cc.asker.ok()
 		if cc.unproven || c.isGood(cc, trace) {
-			return cc, nil
+			return cc, nil, nil
 		}
 	}
 }
@@ -104,9 +134,15 @@ func (c *HostClient) dialPooled(ctx context.Context, deadline time.Time) (m *poo
 	if err != nil {
 		return nil, err
 	}
-	cc := newClientConn(c, nc, addr)
+	overH2, err := c.usesH2(ctx, nc)
+	if err != nil {
+		return nil, err
+	}
 	done = true
-	return &cc.member, nil
+	if overH2 {
+		return &newH2ClientConn(c, nc, addr).member, nil
+	}
+	return &newClientConn(c, nc, addr).member, nil
 }
 
 // tooOld reports whether cc has reached its maximum age. The janitor closes connections that have been idle for too long.

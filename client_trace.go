@@ -105,9 +105,8 @@ type GotConnInfo struct {
 	// ConnID 1.
 	ConnID uint64
 
-	// Protocol is the version of HTTP on the connection. In this version of the module, Protocol is always
-	// "HTTP/1.1".
-	Protocol string // "HTTP/1.1"; later versions of this module may use other values
+	// Protocol is the version of HTTP on the connection: "HTTP/1.1" or "HTTP/2.0".
+	Protocol string
 
 	// Addr is the address that was dialed.
 	Addr string

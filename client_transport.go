@@ -65,7 +65,10 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if reqTimeout > 0 {
 		deadline = time.Now().Add(reqTimeout)
 	}
-	cc, err := c.getConn(context.Background(), deadline, nil, connectionClose, false)
+	if c.speaksH2C() || c.Protocols != nil && !c.Protocols.HTTP1() {
+		return nil, errNeedsHTTP1
+	}
+	cc, err := c.getHTTP1(context.Background(), deadline, nil, connectionClose, false)
 	err = unmarked(err)
 	if err == nil {
 		cc.set = c.set // that of the last call may have a trace

@@ -67,6 +67,9 @@
 //	client_dial.go           dialing for a client
 //	client_errors.go         what errors of calls say
 //	client_get.go            calls of one line
+//	client_h2.go             HTTP/2 connections of clients
+//	client_h2_body.go        streams over HTTP/2
+//	client_h2_call.go        a call over HTTP/2
 //	client_host.go           a client for one host
 //	client_lb.go             spreading calls over clients
 //	client_pipeline.go       a client that pipelines

@@ -61,7 +61,7 @@ var layers = map[string]layer{
 	"listen":             {},
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/conn", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/target",
-		"internal/coding", "internal/hpack", "internal/http1", "internal/http2", "internal/message", "internal/multipart", "internal/poll", "internal/pool", "internal/testhook",
+		"internal/coding", "internal/h2client", "internal/hpack", "internal/http1", "internal/http2", "internal/message", "internal/multipart", "internal/poll", "internal/pool", "internal/testhook",
 	}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
@@ -87,6 +87,7 @@ var layers = map[string]layer{
 	"test/readme":              {user: true},
 	"test/framing":             {user: true, ours: []string{"test/internal/servertest"}},
 	"test/http2":               {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
+	"test/http2client":         {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2clients":        {user: true},
 	"test/http2time":           {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2flood":          {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},

@@ -22,8 +22,7 @@ import (
 // server recognizes HTTP/2 by the first bytes of a connection (RFC 9113 §3.3). The server ignores the header
 // Upgrade: h2c. If the set lacks HTTP/1, the server closes the connections of HTTP/1 clients.
 //
-// The clients of this version speak only HTTP/1. In the fields Client.Protocols and HostClient.Protocols, nil means
-// HTTP/1. If the set contains another protocol or lacks HTTP/1, calls return an error that wraps ErrProtocols.
+// See Client.Protocols for what a set means to a client.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -74,15 +73,6 @@ func (p Protocols) String() string {
 	return "{" + strings.Join(names, ",") + "}"
 }
 
-// check returns an error that wraps ErrProtocols if the clients of this version do not support the set p. Nil is
-// supported.
-func (p *Protocols) check() error {
-	if p == nil || p.bits == protoHTTP1 {
-		return nil
-	}
-	return fmt.Errorf("%w: got %v, want {HTTP1}", ErrProtocols, *p)
-}
-
 // checkServer returns an error that wraps ErrProtocols if p is empty.
 func (p *Protocols) checkServer() error {
 	if p == nil || p.bits != 0 {
@@ -95,9 +85,8 @@ func (p *Protocols) checkServer() error {
 // net/http.HTTP2Config. In each field, zero means the default. If a field applies only to clients or only to servers,
 // the comment on the field says so.
 //
-// In this version, only servers use an HTTP2Config. The fields StrictMaxConcurrentRequests, SendPingTimeout,
-// PingTimeout, WriteByteTimeout and CountError have no effect yet. Do not change an HTTP2Config that a Server or client
-// already uses.
+// In this version, the fields StrictMaxConcurrentRequests and CountError have no effect. Servers ignore the fields
+// SendPingTimeout, PingTimeout and WriteByteTimeout. Do not change an HTTP2Config that a Server or client already uses.
 type HTTP2Config struct {
 	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a Server. The
 	// server refuses additional streams with the error code REFUSED_STREAM. Clients can safely repeat refused requests. The
@@ -114,7 +103,7 @@ type HTTP2Config struct {
 	MaxDecoderHeaderTableSize int
 
 	// MaxEncoderHeaderTableSize limits the size of the table for compressing sent headers, in bytes (RFC 7541 §4.2).
-	// The default is 512 bytes. Values of 4 MiB or more mean the default.
+	// The default is 512 bytes for servers and 4 KiB for clients. Values of 4 MiB or more mean the default.
 	MaxEncoderHeaderTableSize int
 
 	// MaxReadFrameSize limits the size of received frames, in bytes. The default is 16 KiB. Values below 16 KiB or above
@@ -122,23 +111,26 @@ type HTTP2Config struct {
 	MaxReadFrameSize int
 
 	// MaxReceiveBufferPerConnection is the size of a connection's flow-control window for received data, in bytes.
-	// The default is 1 MiB. Values below 64 KiB and values of 4 MiB or more mean the default.
+	// The default is 1 MiB for servers and 4 MiB for clients. Values below 64 KiB and values of 4 MiB or more mean the
+	// default.
 	MaxReceiveBufferPerConnection int
 
 	// MaxReceiveBufferPerStream is the size of a stream's flow-control window for received data, in bytes. The default
-	// is 64 KiB. Values of 4 MiB or more mean the default.
+	// is 64 KiB for servers and 1 MiB for clients. Values of 4 MiB or more mean the default.
 	MaxReceiveBufferPerStream int
 
 	// SendPingTimeout is how long a connection waits for data from the peer before it sends a PING frame. The PING frame
-	// checks whether the peer still responds. Zero turns the PING frames off. This version ignores SendPingTimeout.
+	// checks whether the peer still responds. Zero turns these PING frames off. A client sends them only while calls are in
+	// flight. Regardless of SendPingTimeout, a client sends a PING frame if a call has reached its deadline, and nothing at
+	// all has arrived on the connection for the whole call and for at least one second.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The
-	// default is 15 seconds. This version ignores PingTimeout.
+	// default is 15 seconds.
 	PingTimeout time.Duration
 
-	// WriteByteTimeout limits how long a connection waits until it can write at least one byte of its pending data. Zero
-	// means no timeout. The write timeouts of a Server also apply. This version ignores WriteByteTimeout.
+	// WriteByteTimeout limits how long a connection of a client waits until the peer accepts its pending data. Zero means
+	// no timeout.
 	WriteByteTimeout time.Duration
 
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits. By default, the server

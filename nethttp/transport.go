@@ -111,12 +111,11 @@ type Transport struct {
 	// MaxResponseHeaderBytes limits the size of a response's status line and header in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
-	// Protocols is the set of protocols to use. nil means HTTP/1, the only protocol that gallop's clients support in this
-	// version. If the set contains another protocol or lacks HTTP/1, RoundTrip returns an error that wraps
-	// gallop.ErrProtocols and errors.ErrUnsupported.
+	// Protocols is the set of protocols to use. See gallop.Client.Protocols. If the set has no protocol for a request,
+	// RoundTrip returns an error that wraps gallop.ErrProtocols and errors.ErrUnsupported.
 	Protocols *http.Protocols
 
-	// HTTP2 configures HTTP/2 connections. This version of the module ignores HTTP2.
+	// HTTP2 configures HTTP/2 connections.
 	HTTP2 *http.HTTP2Config
 
 	// ForceAttemptHTTP2 has no effect. By default, an http.Transport with a TLSClientConfig or a dial function does not use

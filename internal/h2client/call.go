@@ -51,6 +51,7 @@ type Call struct {
 	id    uint32
 	slot  int
 	start int64 // number of bytes on the connection before the request
+	size  int64 // of the head of the request on the connection
 	began int64
 
 	poke  func() // made once
@@ -101,6 +102,7 @@ func (c *Conn) Open(r *Request) (*Call, error) {
 	dst = r.Head.AppendTo(e, dst)
 	whole := !r.Streams && len(r.Body) == 0 && r.Trailers == nil
 	c.engine.EndHead(id, dst, true, whole)
+	call.size = c.handed + int64(len(c.engine.Out())) - call.start
 	switch {
 	case whole:
 		call.wasSent()
@@ -150,10 +152,12 @@ const (
 	GotInterim  Progress = iota // an interim response has arrived; TakeInterim returns it
 	GotHead                     // the head has arrived; only with Request.WantsHead
 	GotResponse                 // the response is complete
+	TimedOut                    // Wait has waited until the given time
 )
 
-// Wait waits for progress of the response. A complete response counts even if the call was interrupted meanwhile.
-func (call *Call) Wait() (Progress, error) {
+// Wait waits for progress of the response, until the given time unless that is zero. After GotHead, the next Wait waits for the
+// whole response. A complete response counts even if the call was interrupted meanwhile.
+func (call *Call) Wait(until time.Time) (Progress, error) {
 	c := call.c
 	c.mu.Lock()
 	defer c.unlock()
@@ -164,27 +168,32 @@ func (call *Call) Wait() (Progress, error) {
 		case call.err != nil:
 			return 0, call.err
 		case call.gotHead && call.wantsHead:
+			call.wantsHead = false
 			return GotHead, nil
 		case call.ended:
 			return GotResponse, nil
+		case !until.IsZero() && !time.Now().Before(until):
+			return TimedOut, nil
 		}
-		if err := call.await(); err != nil {
+		if err := call.await(until); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// await waits for a change. It returns an error if the call must not wait any longer. The lock of c is held.
-func (call *Call) await() error {
+// await waits for a change, or until the given time unless that is zero. It returns an error if the call must not wait any longer.
+// The lock of c is held.
+func (call *Call) await(until time.Time) error {
 	if call.interrupted {
 		return ErrInterrupted
 	}
-	if by := call.limit(); !by.IsZero() {
+	by := call.limit()
+	if !by.IsZero() && !time.Now().Before(by) {
+		call.c.suspect(call.began)
+		return ErrDeadline
+	}
+	if by = clock.Earlier(by, until); !by.IsZero() {
 		left := time.Until(by)
-		if left <= 0 {
-			call.c.suspect(call.began)
-			return ErrDeadline
-		}
 		if call.timer == nil {
 			call.timer = time.AfterFunc(left, call.poke)
 		} else {
@@ -201,6 +210,27 @@ func (call *Call) limit() time.Time {
 		return clock.Earlier(call.deadline, call.readBy)
 	}
 	return clock.Earlier(call.deadline, call.writeBy)
+}
+
+// Unlimit removes the time limits of the call.
+func (call *Call) Unlimit() {
+	call.c.mu.Lock()
+	defer call.c.unlock()
+	call.deadline, call.writeBy, call.readBy, call.readLimit = time.Time{}, time.Time{}, time.Time{}, 0
+}
+
+// WasSent reports whether all of the request was sent.
+func (call *Call) WasSent() bool {
+	call.c.mu.Lock()
+	defer call.c.unlock()
+	return call.sent
+}
+
+// HasHead reports whether the head of the response has arrived.
+func (call *Call) HasHead() bool {
+	call.c.mu.Lock()
+	defer call.c.unlock()
+	return call.gotHead
 }
 
 // look has waiting goroutines look at the call again.

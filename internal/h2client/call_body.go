@@ -2,6 +2,7 @@ package h2client
 
 import (
 	"io"
+	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
@@ -33,7 +34,7 @@ func (call *Call) Read(p []byte) (n int, err error) {
 		case call.ended:
 			err = io.EOF
 		default:
-			err = call.await()
+			err = call.await(time.Time{})
 		}
 		if err != nil {
 			c.unlock()

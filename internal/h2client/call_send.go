@@ -79,7 +79,7 @@ func (call *Call) Write(p []byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.unlock()
 	for len(call.rest) > 0 {
-		if err = call.await(); err == nil {
+		if err = call.await(time.Time{}); err == nil {
 			err = call.writeError()
 		}
 		if err != nil {

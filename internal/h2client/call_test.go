@@ -124,7 +124,7 @@ func TestRead(t *testing.T) {
 	r := get("/large")
 	r.Collects, r.WantsHead = false, true
 	call := c.must(t, r)
-	if p, err := call.Wait(); p != GotHead || err != nil || call.Head().Status != 200 {
+	if p, err := call.Wait(time.Time{}); p != GotHead || err != nil || call.Head().Status != 200 {
 		t.Fatal(p, err)
 	}
 	time.Sleep(20 * time.Millisecond)
@@ -157,7 +157,7 @@ func TestEarlyClose(t *testing.T) {
 		r := get("/")
 		r.Collects, r.WantsHead = false, true
 		call := c.must(t, r)
-		call.Wait()
+		call.Wait(time.Time{})
 		call.Read(make([]byte, 1000))
 		if !call.Close(true) {
 			t.Fatal("the connection has ended")
@@ -226,7 +226,7 @@ func TestUnprocessed(t *testing.T) {
 		check := func(call *Call, unprocessed bool) {
 			t.Helper()
 			var lost *LostError
-			if _, err := call.Wait(); !errors.As(err, &lost) || lost.Unprocessed != unprocessed {
+			if _, err := call.Wait(time.Time{}); !errors.As(err, &lost) || lost.Unprocessed != unprocessed {
 				t.Errorf("%#v", err)
 			}
 		}
@@ -283,7 +283,7 @@ func TestLimits(t *testing.T) {
 				for range 2 { // the second one reuses what the first one has left
 					began := time.Now()
 					call, _ := tc.open(c)
-					_, err := call.Wait()
+					_, err := call.Wait(time.Time{})
 					if took := time.Since(began); err != tc.err || took != tc.after {
 						t.Errorf("%v after %v", err, took)
 					}

@@ -35,6 +35,9 @@ type LostError struct {
 
 	// Unprocessed means that the server has not acted on the request: it has said so, or nothing of the request was sent.
 	Unprocessed bool
+
+	// Written is how many bytes of the head of the request were written.
+	Written int64
 }
 
 // Error implements error.

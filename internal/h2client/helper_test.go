@@ -92,7 +92,7 @@ func (call *Call) result() string {
 	defer call.Close(true)
 	var b strings.Builder
 	for {
-		p, err := call.Wait()
+		p, err := call.Wait(time.Time{})
 		switch {
 		case err != nil:
 			return b.String() + "error: " + err.Error()

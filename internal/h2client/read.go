@@ -214,7 +214,8 @@ func (call *Call) lost(err error) {
 	call.rest, call.cutWrite = nil, true
 	if !call.ended && call.err == nil {
 		c := call.c
-		call.err = &LostError{Err: err, Unprocessed: c.engine.IsUnprocessed(call.id) || c.wrote <= call.start}
+		written := max(0, min(c.reached()-call.start, call.size))
+		call.err = &LostError{Err: err, Unprocessed: c.engine.IsUnprocessed(call.id) || written == 0, Written: written}
 	}
 	call.change.Broadcast()
 }

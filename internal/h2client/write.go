@@ -106,6 +106,14 @@ func (c *Conn) wroteSome(n int, err error) {
 // perhaps sent them before.
 const lastResponses = 100 * time.Millisecond
 
+// reached returns how many bytes the server may have got. While a goroutine writes, that may be all that it writes. c is locked.
+func (c *Conn) reached() int64 {
+	if c.broken != nil {
+		return c.wrote
+	}
+	return c.handed
+}
+
 // sendRests appends frames of request bodies that waited. c is locked.
 func (c *Conn) sendRests() {
 	if c.failed != nil {
