@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -174,7 +175,7 @@ func (c *HostClient) offersH2() bool {
 	case p != nil:
 		return p.HTTP2()
 	}
-	return false
+	return c.TLSConfig == nil || len(c.TLSConfig.NextProtos) == 0 || slices.Contains(c.TLSConfig.NextProtos, "h2")
 }
 
 // mayUseH2 reports whether some connections may use HTTP/2.
@@ -207,7 +208,7 @@ func (c *HostClient) usesH2(ctx context.Context, nc net.Conn) (bool, error) {
 		return false, nil
 	}
 	state := tlsStateOf(nc)
-	used := state != nil && state.NegotiatedProtocol == "h2" && (!c.isSecured(nc) || c.Protocols != nil)
+	used := state != nil && state.NegotiatedProtocol == "h2" && (isOurTLS(nc) || c.Protocols != nil)
 	c.spoke1.Store(!used)
 	switch {
 	case !used && c.Protocols != nil && !c.Protocols.HTTP1():
@@ -229,8 +230,8 @@ type only1Key struct{}
 
 func isOnly1(ctx context.Context) bool { return ctx.Value(only1Key{}) != nil }
 
-// overH2 reports whether an attempt over HTTP/2 has failed with err, so the pool has no connection any more that has failed
-// with it. refused means that the server has not acted on the request, and has said so.
+// overH2 reports whether err is from an attempt over HTTP/2. Such an attempt leaves no dead connection in the pool. refused means
+// that the server has not acted on the request.
 func overH2(err error) (over2, refused bool) {
 	var closed *ClosedError
 	var stream *StreamError

@@ -192,7 +192,7 @@ func (x *h2Exchange) exchange() error {
 				held, until = x.sendHeld()
 			}
 		default:
-			return x.takeFinal(progress, held)
+			return x.takeFinal(progress)
 		}
 	}
 }
@@ -236,8 +236,8 @@ func (x *h2Exchange) takeHead(head *message.Head) {
 	h.flags |= x.set.names
 }
 
-// takeFinal takes the final response. held says that a body was not sent, which the server does not want.
-func (x *h2Exchange) takeFinal(progress h2client.Progress, held bool) error {
+// takeFinal takes the final response. A body that is held back stays unsent.
+func (x *h2Exchange) takeFinal(progress h2client.Progress) error {
 	x.began()
 	x.gotHead = true
 	x.takeHead(x.call.Head())

@@ -94,6 +94,16 @@ func (c *tlsCarrier) Read(p []byte) (int, error) {
 // NetConn returns the underlying connection.
 func (c *tlsCarrier) NetConn() net.Conn { return c.Conn }
 
+// isOurTLS reports whether nc is a connection that handshake has returned, and not one of the program.
+func isOurTLS(nc net.Conn) bool {
+	tc, ok := nc.(*tls.Conn)
+	if !ok {
+		return false
+	}
+	_, ok = tc.NetConn().(*tlsCarrier)
+	return ok
+}
+
 // wasCutOff reports whether nc, whose input has ended, is a TLS connection without close_notify from the peer. Anyone on
 // the path may have ended such a connection (RFC 9112 §9.8).
 func wasCutOff(nc net.Conn) bool {

@@ -36,7 +36,7 @@ func NewTransport() *Transport {
 
 // Transport is an http.RoundTripper on top of gallop's HostClient. Set a Transport as the field Transport of an http.Client,
 // which handles redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently. Do
-// not change its fields after the first call. A Transport speaks HTTP/1.1. See the field Protocols.
+// not change its fields after the first call. A Transport speaks HTTP/1.1, and HTTP/2 over TLS. See the field Protocols.
 //
 // A field with the same name as a field of http.Transport has the same meaning, unless its comment says otherwise. Read
 // each response body to its end or close it.

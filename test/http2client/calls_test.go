@@ -307,6 +307,57 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("panic") }
 
+// The body of a response to CONNECT is the tunnel, which outlives the context of its call.
+func TestConnect(t *testing.T) {
+	c := overStd(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != "CONNECT" || r.Host != "far.example.com:22" {
+			w.WriteHeader(400)
+			return
+		}
+		w.(http.Flusher).Flush()
+		in := bufio.NewReader(r.Body)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				io.WriteString(w, "bye")
+				return
+			}
+			io.WriteString(w, line)
+			w.(http.Flusher).Flush()
+		}
+	})
+	req, resp := &gallop.Request{}, &gallop.Response{StreamBody: true}
+	req.Header.SetMethod("CONNECT")
+	req.Header.SetHost("far.example.com:22")
+	req.Header.SetRequestURI("far.example.com:22")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	if err := c.DoContext(ctx, req, resp); err != nil || resp.StatusCode() != 200 {
+		t.Fatal(resp.StatusCode(), err)
+	}
+	cancel()
+	tunnel := resp.BodyStream().(io.ReadWriteCloser)
+	in := bufio.NewReader(tunnel)
+	for range 3 {
+		fmt.Fprintf(tunnel, "hello\n")
+		if line, err := in.ReadString('\n'); line != "hello\n" || err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	if err := tunnel.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(in); string(rest) != "bye" || err != nil {
+		t.Errorf("%q, %v", rest, err)
+	}
+	if n := c.IdleConnsCount(); n != 0 {
+		t.Error("the connection of an open tunnel is idle")
+	}
+	tunnel.Close()
+	if open, idle := c.ConnsCount(), c.IdleConnsCount(); open != 1 || idle != 1 {
+		t.Errorf("%d connections, %d of them idle", open, idle)
+	}
+}
+
 // A trace reports what it reports over HTTP/1.
 func TestTrace(t *testing.T) {
 	onPeers(t, func(t *testing.T, c *gallop.HostClient) {
@@ -402,33 +453,6 @@ func TestHTTP1Beside(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 	c.CloseConn(cc)
-}
-
-// The server's choice counts, unless the client permits HTTP/2 only.
-func TestNegotiation(t *testing.T) {
-	for _, tc := range []struct {
-		client *gallop.Protocols
-		server bool // has HTTP/2
-		want   string
-	}{
-		{protocols(h1, h2), true, "HTTP/2.0"},
-		{protocols(h1, h2), false, "HTTP/1.1"},
-		{protocols(h2), true, "HTTP/2.0"},
-		{protocols(h2), false, "no application protocol"},
-		{protocols(h1), true, "HTTP/1.1"},
-	} {
-		s := newStd(t, tc.server, echoStd)
-		c := secured(t, s)
-		c.Protocols = tc.client
-		var resp gallop.Response
-		err := c.Do(request(c, "GET", "/", ""), &resp)
-		if got := string(resp.Header.Peek("X-Proto")); err == nil && got != tc.want || err != nil && !strings.Contains(err.Error(), tc.want) && !strings.Contains(err.Error(), "does not support HTTP/2") {
-			t.Errorf("%v, server %v: %q, %v", tc.client, tc.server, got, err)
-		}
-		if n := c.ConnsCount(); err == nil && n != 1 {
-			t.Errorf("%d connections", n)
-		}
-	}
 }
 
 // A connection carries as many calls as the server permits. Further calls use further connections, and then wait or fail.
