@@ -2,7 +2,6 @@ package gallop
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -144,7 +143,7 @@ func (u *h2Upload) failed() error {
 
 // stream makes the rest of the response the body of resp.
 func (x *h2Exchange) stream() {
-	s := &h2ClientStream{x: x, ctx: x.ctx}
+	s := &h2ClientStream{x: x}
 	s.trailers = &x.resp.Header.trailers
 	s.name = string(x.req.Header.Method()) + " " + string(x.req.appendURL(nil, x.cc.owner.scheme()))
 	x.resp.setStream(s, streamedSize(&x.resp.Header.head))
@@ -156,9 +155,8 @@ func (x *h2Exchange) stream() {
 type h2ClientStream struct {
 	lateTrailers
 	x    *h2Exchange // nil when it is over
-	ctx  context.Context
-	name string // method and URL
-	err  error  // what Read returns when it is over
+	name string      // method and URL
+	err  error       // what Read returns when it is over
 
 	closing atomic.Bool
 	call    atomic.Pointer[h2client.Call] // for Close while Read holds mu

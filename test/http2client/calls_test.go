@@ -3,6 +3,7 @@ package http2client_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -355,6 +356,41 @@ func TestConnect(t *testing.T) {
 	tunnel.Close()
 	if open, idle := c.ConnsCount(), c.IdleConnsCount(); open != 1 || idle != 1 {
 		t.Errorf("%d connections, %d of them idle", open, idle)
+	}
+}
+
+// A Client follows redirects, keeps cookies and balances calls over HTTP/2 as over HTTP/1.
+func TestClients(t *testing.T) {
+	addr := newStd(t, true, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/moved":
+			http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+			http.Redirect(w, r, "/here", http.StatusFound)
+		default:
+			cookie, _ := r.Cookie("a")
+			fmt.Fprint(w, r.Proto, r.URL.Path, cookie)
+		}
+	})
+	c := &gallop.Client{TLSConfig: &tls.Config{InsecureSkipVerify: true}, Jar: &gallop.CookieJar{}}
+	defer c.CloseIdleConnections()
+	url := "https://" + addr + "/moved"
+	if status, body, err := c.Get(nil, url); status != 200 || string(body) != "HTTP/2.0/herea=b" || err != nil {
+		t.Errorf("%d %q, %v", status, body, err)
+	}
+	req, resp := &gallop.Request{}, &gallop.Response{}
+	req.SetRequestURI(url)
+	if err := c.DoRedirects(req, resp, 0); err != gallop.ErrTooManyRedirects && !errors.Is(err, gallop.ErrTooManyRedirects) {
+		t.Error(err)
+	}
+	lb := &gallop.LBClient{Clients: []gallop.BalancingClient{secured(t, addr), secured(t, addr)}}
+	for range 4 {
+		req.SetRequestURI("https://" + addr + "/lb")
+		if err := lb.Do(req, resp); err != nil || string(resp.Header.Protocol()) != "HTTP/2.0" {
+			t.Error(err)
+		}
+	}
+	if n := c.ConnsCount(); n != 1 {
+		t.Errorf("%d connections", n)
 	}
 }
 
