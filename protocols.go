@@ -121,8 +121,8 @@ type HTTP2Config struct {
 
 	// SendPingTimeout is how long a connection waits for data from the peer before it sends a PING frame. The PING frame
 	// checks whether the peer still responds. Zero turns these PING frames off. A client sends them only while calls are in
-	// flight. Regardless of SendPingTimeout, a client sends a PING frame if a call has reached its deadline, and nothing at
-	// all has arrived on the connection for the whole call and for at least one second.
+	// flight. Regardless of SendPingTimeout, a client sends a PING frame if a call has reached its deadline after a second or
+	// more, and nothing has arrived on the connection meanwhile.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The
