@@ -110,7 +110,6 @@ const (
 	defaultClientStreams      = 1000
 	defaultClientStreamWindow = 1 << 20
 	defaultClientConnWindow   = 4 << 20
-	defaultPingTimeout        = 15 * time.Second
 )
 
 // resolveH2 returns the settings of HTTP/2 connections.
@@ -135,7 +134,7 @@ func (c *HostClient) resolveH2() *h2client.Options {
 			MaxInterims:          maxInterim,
 		},
 		PingAfter:   max(from.SendPingTimeout, 0),
-		PingTimeout: orNone(from.PingTimeout, defaultPingTimeout),
+		PingTimeout: orDefault(from.PingTimeout, defaultPingTimeout),
 		WriteStall:  max(from.WriteByteTimeout, 0),
 	}
 }

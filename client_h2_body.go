@@ -242,27 +242,27 @@ func (x *h2Exchange) handOver() error {
 	x.stopWatch = nil
 	x.shared = true // a Read and a Write may run
 	x.call.Unlimit()
-	x.resp.setStream(&h2Tunnel{x: x, call: x.call}, -1)
+	x.resp.setStream(&h2ClientTunnel{x: x, call: x.call}, -1)
 	x.req, x.resp = nil, nil
 	return nil
 }
 
-// h2Tunnel is the stream of a CONNECT. It may be read and written at the same time.
-type h2Tunnel struct {
+// h2ClientTunnel is the stream of a CONNECT. It may be read and written at the same time.
+type h2ClientTunnel struct {
 	x      *h2Exchange
 	call   *h2client.Call
 	closed atomic.Bool
 }
 
-func (t *h2Tunnel) Read(p []byte) (int, error) { return t.call.Read(p) }
+func (t *h2ClientTunnel) Read(p []byte) (int, error) { return t.call.Read(p) }
 
-func (t *h2Tunnel) Write(p []byte) (int, error) { return t.call.Write(p) }
+func (t *h2ClientTunnel) Write(p []byte) (int, error) { return t.call.Write(p) }
 
 // CloseWrite tells the server that nothing more will be written.
-func (t *h2Tunnel) CloseWrite() error { return t.call.End(nil) }
+func (t *h2ClientTunnel) CloseWrite() error { return t.call.End(nil) }
 
 // Close ends the stream.
-func (t *h2Tunnel) Close() error {
+func (t *h2ClientTunnel) Close() error {
 	if t.closed.CompareAndSwap(false, true) {
 		t.call.Interrupt()
 		t.x.end()

@@ -11,10 +11,14 @@ import (
 // Upgrade returns the protocol that the client wants to switch to, in lower case, such as "websocket". If the client
 // does not ask for an upgrade, ok is false.
 //
-// The client asks for an upgrade with the headers Upgrade and Connection: upgrade (RFC 9110 §7.8). Upgrade returns the
-// first protocol in the Upgrade header. Call AcceptStream to accept the upgrade. HTTP/2 has no upgrades, so ok is false
-// for a request that arrived over HTTP/2. This version does not support extended CONNECT (RFC 8441).
+// Over HTTP/1.1, the client asks for an upgrade with the headers Upgrade and Connection: upgrade (RFC 9110 §7.8).
+// Upgrade returns the first protocol in the Upgrade header. Over HTTP/2, the client asks with an extended CONNECT (RFC
+// 8441), which needs Server.ExtendedConnect. Upgrade returns the protocol of the extended CONNECT. Call AcceptStream to
+// accept the upgrade.
 func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
+	if x := ctx.ex; x != nil && x.h2 != nil {
+		return x.h2.protocol, x.h2.protocol != ""
+	}
 	h := &ctx.Request.Header
 	if h.IsConnect() || h.minor() == 0 || !h.ConnectionUpgrade() {
 		return "", false
@@ -35,30 +39,38 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 // AcceptStream accepts a CONNECT request or an upgrade request. AcceptStream sends the response and returns a
 // connection. The client and the handler then exchange bytes over the returned connection. AcceptStream sets the status
 // and the headers that accept the request. All other response headers come from ctx.Response. By default, the
-// connection switches to the protocol that the method Upgrade returns. To switch to a different protocol, set the
-// Upgrade header in ctx.Response.
+// connection switches to the protocol that the method Upgrade returns. To switch to a different protocol over HTTP/1.1,
+// set the Upgrade header in ctx.Response.
 //
-// AcceptStream needs a connection that HijackConn can take over. In this version, AcceptStream does not work over
-// HTTP/2: the error wraps errors.ErrUnsupported. The status is 101 (Switching Protocols) for an upgrade and 200 for a
-// CONNECT. The server does not close the returned connection when the handler returns, so the program must close the
-// connection.
+// The status is 101 (Switching Protocols) for an upgrade over HTTP/1.1 and 200 for a CONNECT. The server does not close
+// the returned connection when the handler returns, so the program must close the connection.
 //
-// AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
-// HijackConn cannot take over the connection. After an error, ctx.Response is unchanged, unless the connection caused
-// the error.
+// Over HTTP/1, AcceptStream needs a connection that HijackConn can take over. Afterwards, the server neither uses nor
+// counts the connection.
+//
+// Over HTTP/2, the returned connection is a stream of an HTTP/2 connection that also serves other requests. The stream
+// counts toward MaxConcurrentStreams until the program closes the returned connection. The returned connection also has
+// a method CloseWrite, which ends the sending side of the stream. The server's time limits for requests and responses
+// do not apply, so set deadlines.
+//
+// The connection over HTTP/2 works only while the server runs. Shutdown waits until the program has closed the
+// connection. Close ends the connection, and so does Shutdown when its context is done. To close the connection when
+// Shutdown begins, register a function with Server.RegisterOnShutdown.
+//
+// AcceptStream fails if the request is neither a CONNECT nor an upgrade, or if StreamResponse was called before. It
+// also fails if the server cannot hand over the connection or the stream. After an error, ctx.Response is unchanged,
+// unless the connection caused the error.
 func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	protocol, upgrades := ctx.Upgrade()
 	if !upgrades && !ctx.Request.Header.IsConnect() {
 		return nil, errNoUpgrade
 	}
-	ctx.stream.mu.Lock()
-	_, err := ctx.ownedConn()
-	if err == nil && ctx.stream.ex != nil {
-		err = errStreamOther
-	}
-	ctx.stream.mu.Unlock()
-	if err != nil {
+	x, err := ctx.acceptable()
+	switch {
+	case err != nil:
 		return nil, err
+	case x.h2 != nil:
+		return ctx.acceptTunnel()
 	}
 	ctx.ResetBody()
 	h := &ctx.Response.Header
@@ -74,12 +86,37 @@ func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	return ctx.HijackConn()
 }
 
+// acceptable returns the exchange, if AcceptStream can accept its request.
+func (ctx *RequestCtx) acceptable() (*exchange, error) {
+	ctx.stream.mu.Lock()
+	defer ctx.stream.mu.Unlock()
+	x, err := ctx.owned()
+	if err == nil && ctx.stream.ex != nil {
+		err = errStreamOther
+	}
+	return x, err
+}
+
+// acceptTunnel is AcceptStream over HTTP/2. HijackSetNoResponse has no effect there, because a tunnel begins with the head of a
+// response.
+func (ctx *RequestCtx) acceptTunnel() (net.Conn, error) {
+	ctx.stream.mu.Lock()
+	defer ctx.stream.mu.Unlock()
+	x, err := ctx.owned()
+	if err != nil {
+		return nil, err
+	}
+	ctx.ResetBody()
+	ctx.Response.Header.SetStatusCode(StatusOK)
+	return x.h2.openTunnel()
+}
+
 // Hijack hands the connection to handler after the response has been written. See [HijackHandler]. If the client has
 // already sent more bytes after the request, handler reads these bytes first.
 //
 // Hijack returns no error. If the connection cannot be handed over, as with HTTP/2, the server sends 501 (Not
-// Implemented) instead of the handler's response. To check in advance, call HijackErr. If your program needs Hijack, turn
-// HTTP/2 off with Server.Protocols.
+// Implemented) instead of the handler's response. To check in advance, call HijackErr. AcceptStream also works over
+// HTTP/2. If your program needs Hijack, turn HTTP/2 off with Server.Protocols.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handler }
 
 // HijackSetNoResponse sets whether Hijack and HijackConn omit the response. By default, the server writes the response

@@ -107,18 +107,18 @@
 //	h1_stream.go          announcing bodies that are streams
 //	h1_wire.go            the HTTP/1 wire, its steps
 //	h2_body.go            collecting and reading request bodies
-//	h2_config.go          settings, connections with HTTP/2
 //	h2_output.go          sending frames, waiting for windows
 //	h2_response.go        encoding responses
 //	h2_serve.go           steps of an HTTP/2 connection
 //	h2_stream.go          a stream, start to end
 //	h2_time.go            time limits of HTTP/2
-//	h2_wire.go            the HTTP/2 wire, its events
+//	h2_tunnel.go          connections over a stream
+//	h2_wire.go            the HTTP/2 wire, choosing HTTP/2
 //	server.go             the server and its settings
 //	server_listen.go      listening, serving what was accepted
 //	server_loop_linux.go  serving on event loops
 //	server_loop_other.go  no event loops
-//	server_settings.go    settings with defaults, engine types
+//	server_settings.go    defaults of settings, engine types
 //	server_shutdown.go    running until shutdown
 //	server_stats.go       counters
 //	server_tls.go         TLS and its certificates

@@ -40,7 +40,7 @@ func (x *exchange) checkRequest(known *target.KnownHost) error {
 	form := target.Origin
 	if !head.TargetChecked {
 		var err error
-		if form, err = target.Check(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target)); err != nil {
+		if form, err = target.Check(x.targetMethod(), head.Fields.Bytes(head.Target)); err != nil {
 			return refusing(StatusBadRequest, err.Error(), ErrInvalidURI)
 		}
 	}

@@ -67,6 +67,15 @@ func (x *exchange) awaitsBody() bool {
 	return len(x.wire.Input.Unread()) == 0
 }
 
+// targetMethod returns the method that decides what a target looks like. An extended CONNECT has a path (RFC 8441 §4).
+func (x *exchange) targetMethod() []byte {
+	head := &x.ctx.Request.Header.head
+	if x.h2 != nil && x.h2.protocol != "" {
+		return nil
+	}
+	return head.Fields.Bytes(head.Method)
+}
+
 // closeAfter makes this the last response on an HTTP/1 connection.
 func (x *exchange) closeAfter() {
 	if x.h2 == nil {
@@ -116,8 +125,10 @@ func (x *exchange) cutWriting(lock func()) {
 
 // resetDeadlines puts the server's own settings in force again.
 func (x *exchange) resetDeadlines() {
-	if x.h2 == nil { // the deadlines of a stream end with it
+	if x.h2 == nil {
 		x.wire.ResetDeadlines()
+	} else if x.ctx.stream.ex == nil && x.h2.writeBy.Load() != nil { // a response that has begun must end in time
+		x.h2.writeBy.Store(nil)
 	}
 }
 

@@ -73,7 +73,8 @@ func (c *serverConn) startHijack(h *hijack) {
 // HijackConn, ctx is still valid only until the handler returns.
 //
 // HijackConn fails if the request has timed out, or if the handler has already hijacked the connection. If the request
-// arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported.
+// arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported. Over
+// HTTP/2, use AcceptStream.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	if ctx.ex == nil {
 		return nil, errNotServed

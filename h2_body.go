@@ -123,7 +123,11 @@ func (st *h2Stream) data(p []byte, end bool) {
 
 // trailers takes the trailers of the request, which end it. The lock of c is held.
 func (st *h2Stream) trailers(m *http2.Message) {
-	if st == nil {
+	switch {
+	case st == nil:
+		return
+	case st.isTunnel():
+		st.breakTunnel()
 		return
 	}
 	from, to := &m.Head.Fields, &st.tail
@@ -178,7 +182,7 @@ func (st *h2Stream) used(n int) {
 	if st.body = st.body[:copy(st.body, st.body[n:])]; len(st.body) == 0 {
 		bufpool.Release(&st.body)
 	}
-	if !st.ended {
+	if !st.ended && st.err == nil {
 		c.borrow()
 		c.engine.Consumed(st.id, n)
 		c.flush()

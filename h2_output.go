@@ -57,9 +57,12 @@ func (c *h2Conn) flush() {
 // push sends what the socket of a loop's connection accepts. c is locked.
 func (c *h2Conn) push() {
 	for {
-		out := c.engine.Out()
+		out, before := c.engine.Out(), c.pusher.Unsent()
 		n, err := c.pusher.Push(out)
 		c.sent(n, err)
+		if before > 0 && c.pusher.Unsent() < before {
+			c.times.progress = h2Now()
+		}
 		if n < len(out) || n == 0 || err != nil || !c.sendRests() {
 			break
 		}
@@ -86,6 +89,9 @@ func (c *h2Conn) write() {
 			err = c.seat.Output.Flush()
 		}
 		c.mu.Lock()
+		if clock.IsTimeout(err) {
+			c.fail(errNoProgress)
+		}
 		c.sent(0, err)
 	}
 	bufpool.Put(buf)
@@ -222,7 +228,16 @@ func (st *h2Stream) mayWrite() error {
 	if st.cutWrite {
 		return context.DeadlineExceeded
 	}
+	if st.err == nil && st.isLate() {
+		return os.ErrDeadlineExceeded
+	}
 	return st.err
+}
+
+// isLate reports whether the time for the response is over.
+func (st *h2Stream) isLate() bool {
+	by := st.writeBy.Load()
+	return by != nil && !by.IsZero() && !time.Now().Before(*by)
 }
 
 // writeError is mayWrite for callers that do not have the lock.

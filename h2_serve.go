@@ -20,6 +20,7 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 	c := &h2Conn{srv: s, nc: seat.NC, id: seat.ID, lc: seat.Loop.Conn, seat: seat}
 	began, _ := seat.Begun()
 	c.began = sinceEpoch(began)
+	c.times.idle = c.began
 	if c.lc == nil {
 		c.room = sync.NewCond(&c.mu)
 	} else {
@@ -27,9 +28,11 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 	}
 	c.borrow()
 	c.engine.Init(&s.h2.config)
+	c.startHealth()
 	if seat.TLS != nil && !s.h2.permitsCipher(seat.TLS) {
-		c.failed = http2.ErrInadequateSecurity
-		c.engine.Fail(http2.ErrInadequateSecurity)
+		c.mu.Lock()
+		c.fail(http2.ErrInadequateSecurity)
+		c.unlock()
 	}
 	c.active = seat.TLS == nil && len(input) > 0 // as HTTP/1 has reported
 	seat.OwnReports, seat.Wakeable = true, c.lc == nil
@@ -221,6 +224,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	for _, st := range c.streams {
 		st.lost(errH2Over)
 	}
+	c.dropTunnels()
 	c.waiting = 0
 	for st := c.pending.pop(); st != nil; st = c.pending.pop() {
 		st.close()
@@ -234,6 +238,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	c.mu.Lock()
 	defer c.unlock()
 	c.times.stop()
+	c.health.stop()
 	if c.lc == nil {
 		for c.held > 0 || c.flushing {
 			c.room.Wait()
@@ -257,6 +262,7 @@ func (c *h2Conn) serveOnGoroutine(seat *conn.Conn, close func()) error {
 type h2Conns struct {
 	config    http2.Config
 	anyCipher bool
+	health    h2HealthSettings
 	hijacked  atomic.Bool // it was logged that a handler called Hijack
 
 	mu     sync.Mutex

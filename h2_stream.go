@@ -8,6 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/http2"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
@@ -35,6 +36,8 @@ type h2Stream struct {
 	onLoop bool      // there is one
 	taken  bool      // the handler has the stream, see AcceptStream
 	shared bool      // a handler that was left behind may still use the stream
+
+	protocol string // of an extended CONNECT, in lower case
 
 	gone atomic.Bool // lost was called
 
@@ -79,6 +82,7 @@ func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool)
 		x.settle(seat)
 	}
 	head := &x.ctx.Request.Header.head
+	st.noteProtocol(head)
 	x.began, x.method = seat.Now, head.MethodID
 	x.maxBody, x.readTimeout, x.writeLimit = s.set.maxBody, s.set.Read, s.set.Write
 	if st.reason = st.check(head, known); st.reason != nil {
@@ -91,7 +95,10 @@ func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool)
 func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	x, s := st.x, st.c.srv
 	x.body.beginFrames(head, st.isBodiless())
-	if st.excess != nil {
+	switch {
+	case int(head.Target.Len) > s.set.head.Target:
+		return errTargetTooLong
+	case st.excess != nil:
 		return errHeadExceeds
 	}
 	if err := x.checkRequest(known); err != nil {
@@ -116,8 +123,11 @@ func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	return nil
 }
 
-// errHeadExceeds refuses a request with a head that is too large.
-var errHeadExceeds = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+// errHeadExceeds refuses a request with a head that is too large, errTargetTooLong one whose target is, as HTTP/1 does.
+var (
+	errHeadExceeds   = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+	errTargetTooLong = parseError(http1.ErrTargetTooLong)
+)
 
 // callHandler calls the handler, and remembers how long it took.
 func (st *h2Stream) callHandler() {
@@ -144,7 +154,7 @@ func (st *h2Stream) serve() {
 		}
 	}()
 	switch {
-	case st.gone.Load():
+	case st.gone.Load(), st.taken: // by an ExpectHandler
 	case st.reason != nil:
 		st.fail(st.reason)
 	default:
@@ -170,6 +180,9 @@ func (st *h2Stream) answer() {
 		} else {
 			st.respond()
 		}
+		return
+	}
+	if st.taken {
 		return
 	}
 	if aborted || panicked && ctx.stream.ex != nil {
@@ -249,16 +262,19 @@ func (st *h2Stream) lost(err error) {
 		}
 	case st.handled:
 		st.close()
-	default:
+	case st.x != nil: // and not a tunnel
 		st.x.ctx.life.lost()
 	}
 }
 
-// abort resets the stream, unless it has ended.
+// abort resets the stream, unless it has ended or is a tunnel's by now.
 func (st *h2Stream) abort(code http2.Code) {
 	c := st.c
 	c.mu.Lock()
 	defer c.unlock()
+	if st.taken {
+		return
+	}
 	c.borrow()
 	c.engine.Reset(st.id, code)
 	st.rest = nil
@@ -272,6 +288,8 @@ func (st *h2Stream) end() {
 	defer c.unlock()
 	st.handled = true
 	switch {
+	case st.taken:
+		c.spent.push(st)
 	case len(st.rest) == 0:
 		st.close()
 	case st.restTail == nil && st.x.ctx.Response.view == nil && !st.shared:
@@ -329,7 +347,7 @@ func (st *h2Stream) recycle() {
 	}
 	x.awaits100 = false
 	st.c, st.excess, st.reason = nil, nil, nil
-	st.judged, st.onLoop, st.taken = false, false, false
+	st.judged, st.onLoop, st.protocol = false, false, ""
 	st.got, st.waited, st.err = 0, 0, nil
 	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
 	st.rest, st.restTail = nil, nil

@@ -14,7 +14,7 @@ const h2Tick = time.Second
 
 // h2Times are the time limits of a connection. Times are in nanoseconds, see h2Now.
 type h2Times struct {
-	idle     int64       // when the last stream ended
+	idle     int64       // when the last stream ended, or the connection began
 	progress int64       // when the client last accepted output
 	timer    *time.Timer // nil while it is not needed
 	ticks    bool        // the timer runs
@@ -22,7 +22,7 @@ type h2Times struct {
 	// How many ticks in a row have seen these conditions.
 	block    uint16 // a header block is unfinished
 	settings uint16 // SETTINGS are not acknowledged
-	stuck    uint16 // there is output, and the client has accepted none of it
+	waits    uint16 // there is output
 	shutdown uint16 // a shutdown has begun, and the last stream is not announced
 }
 
@@ -60,7 +60,7 @@ func (c *h2Conn) watchTime() {
 func (c *h2Conn) waitsForClient() bool {
 	shutting, last := c.engine.ShuttingDown()
 	return c.engine.BlockOpen() || c.engine.SettingsUnacked() && c.engine.Started() || shutting && !last ||
-		c.held > 0 && c.anyStreamWaits() || len(c.engine.Out()) > 0
+		c.held > 0 && c.anyStreamWaits() || c.isUnsent()
 }
 
 // anyStreamWaits reports whether a stream waits for its client. c is locked.
@@ -115,16 +115,26 @@ func (c *h2Conn) tickConn(now int64, set *settings) {
 		c.fail(errSlowBlock)
 	case first > 0 && seen(&t.settings, e.SettingsUnacked()) > first:
 		c.fail(http2.ErrSettingsTimeout)
-	case set.Progress > 0 && seen(&t.stuck, len(e.Out()) > 0 && now-t.progress >= int64(h2Tick)) > set.Progress:
+	case c.isStuck(now, clock.Shorter(set.Progress, c.srv.h2.health.write)):
 		c.broken = true
 		c.fail(errNoProgress)
 	}
 }
 
+// isStuck reports whether the client has accepted none of the output for as long as limit, unless that is 0. If a goroutine
+// writes the output, conn.Output notices that instead. c is locked.
+func (c *h2Conn) isStuck(now int64, limit time.Duration) bool {
+	if c.lc == nil {
+		return false
+	}
+	waits := seen(&c.times.waits, c.isUnsent()) - h2Tick // the first tick may have come at once
+	return limit > 0 && min(waits, time.Duration(now-c.times.progress)) >= limit
+}
+
 // errSlowBlock ends a connection whose client does not finish a header block, errNoProgress one whose client accepts nothing.
 var (
-	errSlowBlock  = &http2.Error{Code: http2.EnhanceYourCalm, Conn: true, Reason: "header block does not arrive in time"}
-	errNoProgress = &http2.Error{Code: http2.Cancel, Conn: true, Reason: "the client accepts no output"}
+	errSlowBlock  = &http2.Error{Code: http2.EnhanceYourCalm, Conn: true, Name: "slow_block", Reason: "header block does not arrive in time"}
+	errNoProgress = &http2.Error{Code: http2.Cancel, Conn: true, Name: "no_progress", Reason: "the client accepts no output"}
 )
 
 // seen counts a tick that has seen cond, or not. It returns for how long cond has been true.
@@ -139,6 +149,7 @@ func seen(ticks *uint16, cond bool) time.Duration {
 func (c *h2Conn) fail(err *http2.Error) {
 	if c.failed == nil {
 		c.failed = err
+		c.health.note(err)
 		c.engine.Fail(err)
 	}
 }
@@ -155,8 +166,7 @@ func (st *h2Stream) tick(now int64, set *settings) {
 			c.todo.push(st)
 		}
 	case st.handled && len(st.rest) > 0:
-		by := st.writeBy.Load()
-		if by != nil && !time.Now().Before(*by) || by == nil && set.Progress > 0 && c.stalls(st, now-int64(set.Progress)) {
+		if st.isLate() || st.writeBy.Load() == nil && set.Progress > 0 && c.engine.Stalled(st.id, now-int64(set.Progress)) {
 			c.engine.Reset(st.id, http2.Cancel)
 			st.lost(errH2Stalled)
 		}
@@ -165,12 +175,6 @@ func (st *h2Stream) tick(now int64, set *settings) {
 
 // errH2Stalled is why a response ends that the client does not read.
 var errH2Stalled = tooSlow("the client opens no window for the response")
-
-// stalls reports whether a stream has sent nothing since a time. c is locked.
-func (c *h2Conn) stalls(st *h2Stream, before int64) bool {
-	id, _, ok := c.engine.Stalled(before)
-	return ok && id == st.id
-}
 
 // mayGoOn reports whether a connection whose idle time seems to be over may wait on.
 func (c *h2Conn) mayGoOn() bool {
@@ -188,8 +192,129 @@ func (c *h2Conn) idleUntil(now time.Time) time.Time {
 	if !c.engine.Started() {
 		return clock.After(h2Epoch.Add(time.Duration(c.began)), clock.Shorter(set.First, set.Idle))
 	}
-	if c.held > 0 || c.times.idle == 0 {
+	if c.held > 0 {
 		return clock.After(now, set.Idle)
 	}
 	return clock.After(h2Epoch.Add(time.Duration(c.times.idle)), set.Idle)
+}
+
+// h2HealthSettings are the fields of HTTP2Config about clients that do not respond, and about errors.
+type h2HealthSettings struct {
+	ping, pong, write time.Duration // 0 means that there is no limit
+	count             func(errType string)
+}
+
+func (h *h2HealthSettings) resolve(from *HTTP2Config) {
+	if from != nil {
+		h.ping, h.pong = max(from.SendPingTimeout, 0), orDefault(from.PingTimeout, defaultPingTimeout)
+		h.write, h.count = max(from.WriteByteTimeout, 0), from.CountError
+	}
+}
+
+// h2Health sends PINGs to a client that is silent, and collects errors to be counted. The lock of the connection guards it. A
+// nil h2Health does nothing.
+type h2Health struct {
+	timer  *time.Timer // for the next PING or its acknowledgment, or nil
+	heard  int64       // when bytes last arrived
+	ping   uint64      // data of the PING that is not acknowledged, or 0
+	counts bool        // the program counts errors
+	errs   []*http2.Error
+}
+
+// startHealth sets up what the program has asked for.
+func (c *h2Conn) startHealth() {
+	set := &c.srv.h2.health
+	if c.lc == nil {
+		c.seat.Output.Within = set.write
+	}
+	if set.ping == 0 && set.count == nil {
+		return
+	}
+	c.health = &h2Health{heard: h2Now(), counts: set.count != nil}
+	if set.ping > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.health.timer = time.AfterFunc(set.ping, c.checkHealth)
+	}
+}
+
+func (h *h2Health) stop() {
+	if h != nil && h.timer != nil {
+		h.timer.Stop()
+	}
+}
+
+// hear notes that bytes have arrived.
+func (h *h2Health) hear(now int64) {
+	if h != nil {
+		h.heard = now
+	}
+}
+
+// note notes an error that is to be counted, unless it is nil.
+func (h *h2Health) note(err *http2.Error) {
+	if h != nil && h.counts && err != nil {
+		h.errs = append(h.errs, err)
+	}
+}
+
+// takeErrors returns the errors that are to be counted.
+func (h *h2Health) takeErrors() (errs []*http2.Error) {
+	if h != nil {
+		errs, h.errs = h.errs, nil
+	}
+	return errs
+}
+
+// countError tells the program about an error. c is not locked.
+func (c *h2Conn) countError(err *http2.Error) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.srv.conns.Log.Panicked(c.nc.RemoteAddr(), c.id, "panic in CountError", v)
+		}
+	}()
+	if err == errLostPing {
+		c.srv.h2.health.count("conn_close_lost_ping") // as net/http calls it
+	} else {
+		c.srv.h2.health.count(err.Type())
+	}
+}
+
+// errLostPing ends a connection whose client does not acknowledge a PING.
+var errLostPing = &http2.Error{Code: http2.Cancel, Conn: true, Name: "lost_ping", Reason: "the client does not acknowledge a PING"}
+
+// checkHealth sends a PING if the client has been silent for too long, or ends the connection if the last PING was lost.
+func (c *h2Conn) checkHealth() {
+	c.mu.Lock()
+	defer c.unlock()
+	h, set := c.health, &c.srv.h2.health
+	if c.over || c.failed != nil {
+		return
+	}
+	now := h2Now()
+	quiet := time.Duration(now - h.heard)
+	switch {
+	case h.ping != 0 && c.engine.IsFull(): // the server itself reads nothing until the client does
+		h.timer.Reset(set.pong)
+	case h.ping != 0:
+		c.broken = true
+		c.fail(errLostPing)
+		c.wake()
+	case quiet < set.ping:
+		h.timer.Reset(set.ping - quiet)
+	default:
+		h.ping = uint64(now)
+		c.borrow()
+		c.engine.Ping(h.ping)
+		c.flush()
+		h.timer.Reset(set.pong)
+	}
+}
+
+// ponged takes the acknowledgment of a PING. c is locked.
+func (c *h2Conn) ponged(data uint64) {
+	if h := c.health; h != nil && h.ping != 0 && h.ping == data {
+		h.ping = 0
+		h.timer.Reset(c.srv.h2.health.ping)
+	}
 }

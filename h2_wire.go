@@ -1,7 +1,10 @@
 package gallop
 
 import (
+	"bytes"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 
@@ -12,14 +15,14 @@ import (
 
 // h2Conn is the HTTP/2 wire of a server: a connection with many exchanges. See docs/design/0013-http2-server.md.
 //
-//	h2_wire.go      the wire, and what frames mean to it
+//	h2_wire.go      the wire, what frames mean to it, and which connections use it
 //	h2_serve.go     a step of the connection, waiting, the end; the connection as the program sees it
 //	h2_output.go    sending
 //	h2_stream.go    a stream from its head to its end
 //	h2_body.go      the request body
 //	h2_response.go  the response
+//	h2_tunnel.go    the connection that AcceptStream returns
 //	h2_time.go      time limits
-//	h2_config.go    settings, and which connections use HTTP/2
 //
 // A connection of a loop is parked before handlers are called on the loop. So a handler that takes long holds up neither
 // the frames nor the other streams of its connection.
@@ -56,6 +59,7 @@ type h2Conn struct {
 	room     *sync.Cond  // some output was sent, or there is no reason to wait for that; nil on a loop
 	start    h2Start
 	times    h2Times
+	health   *h2Health // nil unless the program has asked for it
 
 	next, prev *h2Conn // all HTTP/2 connections of the server, see h2Conns
 }
@@ -82,11 +86,14 @@ func (q *h2Queue) pop() *h2Stream {
 	return st
 }
 
-// unlock unlocks c, and recycles the streams that have ended meanwhile.
+// unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors.
 func (c *h2Conn) unlock() {
-	spent := c.spent
+	spent, errs := c.spent, c.health.takeErrors()
 	c.spent = h2Queue{}
 	c.mu.Unlock()
+	for _, err := range errs {
+		c.countError(err)
+	}
 	for st := spent.pop(); st != nil; st = spent.pop() {
 		st.recycle()
 	}
@@ -102,6 +109,7 @@ func (c *h2Conn) feed(in *conn.Input, now int64) {
 	}
 	c.mu.Lock()
 	c.borrow()
+	c.health.hear(now)
 	for more := true; more; {
 		if c.spare == nil {
 			c.spare = c.srv.newStream()
@@ -140,10 +148,16 @@ func (c *h2Conn) take(ev *http2.Event) (more bool) {
 	case http2.Trailers:
 		c.streams[ev.Slot].trailers(&c.spare.msg)
 	case http2.Reset:
+		c.health.note(ev.Err)
 		c.streams[ev.Slot].lost(&h2Reset{ev.Code, ev.Err})
+	case http2.Rejected:
+		c.health.note(ev.Err)
+	case http2.Pong:
+		c.ponged(ev.Ping)
 	case http2.Failed:
 		if c.failed == nil {
 			c.failed = ev.Err
+			c.health.note(ev.Err)
 		}
 		return false
 	}
@@ -181,3 +195,38 @@ func (e *h2Reset) Error() string {
 }
 
 var errH2Over = errors.New("gallop: the HTTP/2 connection has ended")
+
+// errShared is what methods of a connection return that serves several requests.
+var errShared = fmt.Errorf("gallop: the connection serves other requests, too: %w", errors.ErrUnsupported)
+
+// endsAfter reports whether a connection ends after the response to its latest request, which has this number.
+func (s *Server) endsAfter(turns uint64) bool {
+	return s.DisableKeepalive || s.conns.Stopping.Load() || s.MaxRequestsPerConn > 0 && turns >= uint64(s.MaxRequestsPerConn)
+}
+
+// permitsCipher reports whether HTTP/2 may be used with the cipher suite of a connection.
+func (l *h2Conns) permitsCipher(t interface{ ConnectionState() tls.ConnectionState }) bool {
+	state := t.ConnectionState()
+	return permitsH2(&state, l.anyCipher)
+}
+
+// errPreface ends HTTP/1 on a connection whose client has begun HTTP/2 without TLS. The bytes are still in the input.
+var errPreface = errors.New("the client uses HTTP/2")
+
+// isPreface reports whether a connection that could not be read as HTTP/1 uses HTTP/2 without TLS. Bytes that begin neither
+// count as a wrong preface, so that their sender gets a GOAWAY.
+func (c *serverConn) isPreface() bool {
+	if c.Turns > 0 || c.TLS != nil || !c.srv.speaksH2C() {
+		return false
+	}
+	line, _, _ := bytes.Cut(c.Input.Unread(), []byte("\n"))
+	return !bytes.Contains(line, []byte(" HTTP/1."))
+}
+
+// usesH2 reports whether a new connection uses HTTP/2. proto is what a TLS handshake has chosen.
+func (s *Server) usesH2(c *conn.Conn, proto string) bool {
+	if c.TLS != nil {
+		return proto == "h2" && s.speaksH2()
+	}
+	return s.speaksH2C() && !s.speaksH1()
+}

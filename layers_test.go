@@ -47,7 +47,7 @@ var layers = map[string]layer{
 	"internal/h2client":  {ours: []string{"internal/bufpool", "internal/clock", "internal/field", "internal/hpack", "internal/http2", "internal/message", "internal/poll"}, tests: []string{"golang.org/x/net/http2"}},
 	"internal/hpack":     {ours: []string{"internal/ascii", "internal/field"}, tests: []string{"golang.org/x/net/http2/hpack"}, sansIO: true},
 	"internal/http1":     {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
-	"internal/http2":     {ours: []string{"internal/ascii", "internal/field", "internal/hpack", "internal/message", "internal/target"}, tests: []string{"golang.org/x/net/http2"}, sansIO: true},
+	"internal/http2":     {ours: []string{"internal/ascii", "internal/bufpool", "internal/field", "internal/hpack", "internal/message", "internal/target"}, tests: []string{"golang.org/x/net/http2"}, sansIO: true},
 	"internal/list":      {},
 	"internal/mediatype": {},
 	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
@@ -89,9 +89,10 @@ var layers = map[string]layer{
 	"test/http2":               {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2client":         {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2clients":        {user: true},
+	"test/http2interop":        {user: true},
 	"test/http2time":           {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/http2flood":          {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
-	"test/server":              {user: true, ours: []string{"test/internal/servertest"}},
+	"test/server":              {user: true, ours: []string{"internal/field", "internal/hpack", "internal/http2", "internal/message", "test/internal/servertest"}},
 }
 
 // root is the name of the root package in the table.

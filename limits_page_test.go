@@ -53,6 +53,13 @@ func TestDocsHTTP2Defaults(t *testing.T) {
 	s.set.resolve(s)
 	var l h2Conns
 	l.resolve(s)
+	l.health.resolve(&HTTP2Config{})
+	none := func(d time.Duration) string {
+		if d == 0 {
+			return "none"
+		}
+		return d.String()
+	}
 	kib := func(n int) string {
 		switch {
 		case n >= 1<<20:
@@ -69,6 +76,9 @@ func TestDocsHTTP2Defaults(t *testing.T) {
 		"`MaxReadFrameSize`":              kib(int(l.config.MaxFrameSize)),
 		"`MaxDecoderHeaderTableSize`":     kib(l.config.HeaderTableSize),
 		"`MaxEncoderHeaderTableSize`":     kib(l.config.EncoderTableSize),
+		"`SendPingTimeout`":               none(l.health.ping),
+		"`PingTimeout`":                   none(l.health.pong),
+		"`WriteByteTimeout`":              none(l.health.write),
 	}
 	pagetest.Compare(t, "docs/limits.md", "| limit of HTTP/2 | default | beyond the limit |", want)
 }

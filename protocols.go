@@ -85,8 +85,8 @@ func (p *Protocols) checkServer() error {
 // net/http.HTTP2Config. In each field, zero means the default. If a field applies only to clients or only to servers,
 // the comment on the field says so.
 //
-// In this version, the fields StrictMaxConcurrentRequests and CountError have no effect. Servers ignore the fields
-// SendPingTimeout, PingTimeout and WriteByteTimeout. Do not change an HTTP2Config that a Server or client already uses.
+// The field StrictMaxConcurrentRequests has no effect yet, and clients ignore CountError. Do not change an HTTP2Config
+// that a Server or client already uses.
 type HTTP2Config struct {
 	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a Server. The
 	// server refuses additional streams with the error code REFUSED_STREAM. Clients can safely repeat refused requests. The
@@ -120,25 +120,34 @@ type HTTP2Config struct {
 	MaxReceiveBufferPerStream int
 
 	// SendPingTimeout is how long a connection waits for data from the peer before it sends a PING frame. The PING frame
-	// checks whether the peer still responds. Zero turns these PING frames off. A client sends them only while calls are in
-	// flight. Regardless of SendPingTimeout, a client sends a PING frame if a call has reached its deadline after a second or
-	// more, and nothing has arrived on the connection meanwhile.
+	// checks whether the peer still responds. Zero or a negative value turns these PING frames off.
+	//
+	// On a Server, PING frames do not extend Server.IdleTimeout. Every connection has a timer if SendPingTimeout is set, so
+	// idle connections use more memory. A client sends these PING frames only while calls are in flight. Regardless of
+	// SendPingTimeout, a client sends a PING frame if a call has reached its deadline after a second or more, and nothing
+	// has arrived on the connection meanwhile.
 	SendPingTimeout time.Duration
 
-	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The
-	// default is 15 seconds.
+	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. For a Server,
+	// other frames do not count as a response. Zero or a negative value means 15 seconds.
 	PingTimeout time.Duration
 
-	// WriteByteTimeout limits how long a connection of a client waits until the peer accepts its pending data. Zero means
-	// no timeout.
+	// WriteByteTimeout limits how long a connection waits until it can write at least one byte of its pending data. After
+	// that time, the connection is closed, up to two seconds late. Zero or a negative value means no timeout. The write
+	// timeouts of a Server also apply.
 	WriteByteTimeout time.Duration
 
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits. By default, the server
 	// closes an HTTP/2 connection with such a cipher suite and sends the error code INADEQUATE_SECURITY.
 	PermitProhibitedCipherSuites bool
 
-	// CountError is called for each HTTP/2 error, for metrics. The argument errType consists of lowercase letters, digits
-	// and underscores. CountError must be safe for concurrent calls. CountError may be nil. This version ignores CountError.
+	// CountError is called for each error of an HTTP/2 peer, for metrics. The argument errType consists of lowercase
+	// letters, digits and underscores. It begins with "conn_" if the error ends a connection or with "stream_" if it resets
+	// a stream. The code of RFC 9113 §7 and a short name follow, as in "conn_protocol_error_preface". If a peer does not
+	// respond to a PING frame, errType is "conn_close_lost_ping". The number of different values is small.
+	//
+	// CountError must be safe for concurrent calls, and must not block: the connection waits for it. If CountError panics,
+	// the server logs the panic. CountError may be nil.
 	CountError func(errType string)
 }
 
@@ -147,6 +156,7 @@ const (
 	defaultH2Frame      = 16 << 10
 	defaultDecoderTable = 4 << 10
 	maxH2Setting        = 4 << 20 // values from here on mean the default, as in net/http
+	defaultPingTimeout  = 15 * time.Second
 )
 
 // permitsH2 reports whether HTTP/2 may be used with the version and the cipher suite of a TLS connection (RFC 9113 §9.2).

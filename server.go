@@ -127,9 +127,15 @@ type Server struct {
 	// is empty, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field. Some fields
-	// of an HTTP2Config have no effect yet.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore the HTTP2 field.
 	HTTP2 *HTTP2Config
+
+	// ExtendedConnect allows clients to open WebSockets and other protocols over HTTP/2 with an extended CONNECT (RFC
+	// 8441). The handler gets the protocol from RequestCtx.Upgrade and accepts the request with RequestCtx.AcceptStream.
+	// If ExtendedConnect is false, browsers open a separate HTTP/1.1 connection for each WebSocket. Do not set
+	// ExtendedConnect if a WebSocket library of your program hijacks connections: browsers would then use HTTP/2, where
+	// hijacking fails.
+	ExtendedConnect bool
 
 	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig. In
 	// TLS handshakes, the server offers the protocols in TLSConfig.NextProtos. If "h2" or "http/1.1" is missing there, the
@@ -218,8 +224,8 @@ type Server struct {
 	WriteBufferSize int
 
 	// MaxRequestLineBytes limits the request target, in bytes. If a request target exceeds the limit, the response is a
-	// 414. Over HTTP/2, only MaxHeaderBytes limits the request target. Zero or a negative value means 16 KiB. If
-	// ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the default is ReadBufferSize.
+	// 414. Zero or a negative value means 16 KiB. If ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the
+	// default is ReadBufferSize.
 	MaxRequestLineBytes int
 
 	// MaxHeaderBytes limits the size of a request's header in bytes, including the request line. If a header exceeds the
@@ -285,8 +291,11 @@ type Server struct {
 	// response. By default, the server cancels the context when the client closes its sending side. To the server, a
 	// client that waits looks the same as a client that has exited. The server sends the response regardless of
 	// AllowHalfClose. Even if AllowHalfClose is set, a failed write cancels the context. On Linux, a connection reset
-	// cancels the context too. An HTTP/2 connection ends when the client closes its sending side, even if AllowHalfClose
-	// is set.
+	// cancels the context too.
+	//
+	// AllowHalfClose has no effect on HTTP/2 connections. An HTTP/2 client ends a request with the flag END_STREAM (RFC 9113
+	// §5.1), which never cancels the context. If the client closes the sending side of the connection itself, it can neither
+	// acknowledge frames nor open windows. The server then ends the connection and cancels the contexts of its requests.
 	AllowHalfClose bool
 
 	// DisableKeepalive makes the server close every connection after its first response. Over HTTP/2, the server sends a
@@ -378,6 +387,7 @@ func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.set.resolve(s)
 		s.h2.resolve(s)
+		s.h2.health.resolve(s.HTTP2)
 		s.conns.Init(&s.set.Settings, s.connHooks())
 		s.conns.Log.To, s.conns.Log.Structured = s.logger(), s.ErrorLog
 	})

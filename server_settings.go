@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/clock"
-	"github.com/gallop-http/gallop/internal/conn"
-
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/clock"
+	"github.com/gallop-http/gallop/internal/conn"
+	"github.com/gallop-http/gallop/internal/hpack"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/http2"
 )
 
 // settings are the fields of a Server with their defaults filled in. A duration or
@@ -71,6 +72,47 @@ func (c *settings) resolve(s *Server) {
 
 // serverChunkLimits bound chunk lines, extensions and trailers of a request.
 var serverChunkLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: defaultMaxFields}
+
+const (
+	defaultMaxStreams   = 100
+	defaultStreamWindow = 64 << 10
+	defaultConnWindow   = 1 << 20
+	defaultEncoderTable = 512
+)
+
+// resolve sets the configuration of HTTP/2 connections.
+func (l *h2Conns) resolve(s *Server) {
+	from := s.HTTP2
+	if from == nil {
+		from = &HTTP2Config{}
+	}
+	list := s.set.head.Head
+	l.anyCipher = from.PermitProhibitedCipherSuites
+	l.config = http2.Config{
+		Role:                 http2.Server,
+		MaxConcurrentStreams: uint32(orDefault(from.MaxConcurrentStreams, defaultMaxStreams)),
+		StreamWindow:         uint32(within(from.MaxReceiveBufferPerStream, 1, maxH2Setting, defaultStreamWindow)),
+		ConnWindow:           uint32(within(from.MaxReceiveBufferPerConnection, 64<<10, maxH2Setting, defaultConnWindow)),
+		MaxFrameSize:         uint32(within(from.MaxReadFrameSize, 16<<10, 16<<20, defaultH2Frame)),
+		MaxSendFrame:         64 << 10,
+		HeaderTableSize:      within(from.MaxDecoderHeaderTableSize, 1, maxH2Setting, defaultDecoderTable),
+		EncoderTableSize:     within(from.MaxEncoderHeaderTableSize, 1, maxH2Setting, defaultEncoderTable),
+		MaxBlock:             2*list + 1,
+		Header:               hpack.Limits{List: list, Fields: s.set.head.Fields, String: list},
+		ExtendedConnect:      s.ExtendedConnect,
+	}
+}
+
+// speaksH2 reports whether the server itself serves HTTP/2 on TLS connections.
+func (s *Server) speaksH2() bool {
+	return s.protos["h2"] == nil && (s.Protocols == nil || s.Protocols.HTTP2())
+}
+
+// speaksH1 reports whether the server serves HTTP/1.
+func (s *Server) speaksH1() bool { return s.Protocols == nil || s.Protocols.HTTP1() }
+
+// speaksH2C reports whether the server serves HTTP/2 without TLS.
+func (s *Server) speaksH2C() bool { return s.Protocols != nil && s.Protocols.UnencryptedHTTP2() }
 
 // EngineType selects whether connections are served by event loops or by goroutines. See [Server.Engine].
 type EngineType int

@@ -86,23 +86,29 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 }
 
 // offeredProtos returns the protocols that the server offers by ALPN, in a new slice:
-// protos, then more, then HTTP/1.1, each once, but no HTTP/2 that nobody serves.
+// protos, then more, then HTTP/1.1, each once, but no version of HTTP that nobody serves.
 func (s *Server) offeredProtos(protos []string, more ...string) (offered []string) {
 	if s.speaksH1() {
 		more = append(more, "http/1.1")
 	}
 	for _, proto := range slices.Concat(protos, more) {
-		if !slices.Contains(offered, proto) && !s.isUnservedHTTP2(proto) {
+		if !slices.Contains(offered, proto) && !s.isUnserved(proto) {
 			offered = append(offered, proto)
 		}
 	}
 	return offered
 }
 
-// isUnservedHTTP2 reports whether proto is HTTP/2, and neither the server nor a handler of NextProto serves that. A
-// client that agreed on HTTP/2 would get HTTP/1.1 that it cannot read.
-func (s *Server) isUnservedHTTP2(proto string) bool {
-	return proto == "h2" && s.protos[proto] == nil && !s.speaksH2()
+// isUnserved reports whether proto is a version of HTTP that neither the server nor a handler of NextProto serves. A client
+// that agreed on it would get nothing that it can read.
+func (s *Server) isUnserved(proto string) bool {
+	switch proto {
+	case "h2":
+		return s.protos[proto] == nil && !s.speaksH2()
+	case "http/1.1":
+		return s.protos[proto] == nil && !s.speaksH1()
+	}
+	return false
 }
 
 // answerPlainHTTP tells a client that speaks HTTP where TLS is spoken what is wrong.
@@ -119,13 +125,13 @@ func answerPlainHTTP(err error) {
 }
 
 // withTLS returns a listener of crypto/tls as a TLSListener, and any other listener as it is. A TLSListener can be served on event loops,
-// and it does not offer HTTP/2 unless the server or a handler serves that.
+// and it offers no version of HTTP that nobody serves.
 func (s *Server) withTLS(ln net.Listener) net.Listener {
 	below, config, ok := conn.PartsOfTLSListener(ln)
 	if !ok {
 		return ln
 	}
-	if slices.ContainsFunc(config.NextProtos, s.isUnservedHTTP2) {
+	if slices.ContainsFunc(config.NextProtos, s.isUnserved) {
 		config = config.Clone()
 		config.NextProtos = s.offeredProtos(config.NextProtos)
 	}
@@ -136,8 +142,7 @@ func (s *Server) withTLS(ln net.Listener) net.Listener {
 	return &conn.TLSListener{Listener: below, Config: config}
 }
 
-// watchChosen takes HTTP/2 out of the configurations that GetConfigForClient returns, unless the server or a handler
-// serves it.
+// watchChosen takes versions of HTTP that nobody serves out of the configurations that GetConfigForClient returns.
 func (s *Server) watchChosen(cfg *tls.Config) {
 	ask := cfg.GetConfigForClient
 	if ask == nil {
@@ -145,7 +150,7 @@ func (s *Server) watchChosen(cfg *tls.Config) {
 	}
 	cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		chosen, err := ask(hello)
-		if chosen != nil && slices.ContainsFunc(chosen.NextProtos, s.isUnservedHTTP2) {
+		if chosen != nil && slices.ContainsFunc(chosen.NextProtos, s.isUnserved) {
 			chosen = chosen.Clone() // it has the same ticket keys
 			chosen.NextProtos = s.offeredProtos(chosen.NextProtos)
 		}

@@ -249,3 +249,28 @@ func TestRetry(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A client that does not acknowledge a PING frame loses its connection.
+func TestTimeoutsOverHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &gallop.Server{Handler: func(*gallop.RequestCtx) {}, Protocols: new(gallop.Protocols)}
+		s.Protocols.SetUnencryptedHTTP2(true)
+		s.HTTP2 = &gallop.HTTP2Config{
+			SendPingTimeout:  30 * time.Second, // send a PING frame to a client that is silent for so long
+			PingTimeout:      10 * time.Second, // then close the connection if the client does not respond
+			WriteByteTimeout: 10 * time.Second, // close the connection if the client accepts no data at all
+		}
+		server, client := net.Pipe()
+		go s.ServeConn(server)
+		settings, ack := "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x00\x04\x01\x00\x00\x00\x00"
+		go io.WriteString(client, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+settings+ack)
+		begun := time.Now()
+		got, err := io.ReadAll(client)
+		if took := time.Since(begun); took != 40*time.Second || err != nil {
+			t.Errorf("the connection ended after %v, %v", took, err)
+		}
+		if !strings.Contains(string(got), "\x00\x00\x08\x06\x00\x00\x00\x00\x00") {
+			t.Errorf("no PING frame is in %q", got)
+		}
+	})
+}

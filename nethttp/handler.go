@@ -50,6 +50,9 @@ import (
 // server. The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom and
 // io.StringWriter. The ResponseWriter works with http.ResponseController, but does not implement http.Pusher.
 //
+// Over HTTP/2, Hijack returns http.ErrNotSupported. Deadlines apply to a single request, and the server drops the
+// header fields that HTTP/2 forbids, such as Connection.
+//
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //
 // As in net/http, h owns the request and the ResponseWriter and may keep both. Gallop never changes the request,
@@ -62,8 +65,9 @@ import (
 // for net/http expect.
 //
 // Like http.Server, the gallop server responds to OPTIONS * with an empty 200 and does not call h. To pass OPTIONS *
-// to h, use [DisableGeneralOptionsHandler]. If h panics with http.ErrAbortHandler, the connection is closed. Any other
-// panic reaches the gallop server, which responds with 500 if the response has not begun.
+// to h, use [DisableGeneralOptionsHandler]. If h panics with http.ErrAbortHandler, the server closes the HTTP/1 connection
+// or resets the HTTP/2 stream. Any other panic reaches the gallop server, which responds with 500 if the response has not
+// begun.
 //
 // The request's context has these values:
 //   - http.ServerContextKey: an *http.Server whose Handler is set. If [NewServer] created the gallop server, the
@@ -71,7 +75,8 @@ import (
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //
-// The context is done when h returns or when the server notices that the client has disconnected. The context is also
+// The context is done when h returns or when the server notices that the client has disconnected. Over HTTP/2, the
+// context is also done when the client resets the stream. The context is also
 // done when a deadline that gallop.TimeoutHandler set has passed. Shutting the server down does not cancel the context,
 // because h can still finish.
 //
@@ -151,7 +156,9 @@ func serve(ctx *gallop.RequestCtx, hg *handling) {
 	x := new(exchange)
 	if err := x.read(ctx, hg.std); err != nil {
 		ctx.Error(gallop.StatusMessage(gallop.StatusBadRequest), gallop.StatusBadRequest)
-		ctx.SetConnectionClose()
+		if !ctx.Request.Header.ProtoAtLeast(2, 0) {
+			ctx.SetConnectionClose()
+		}
 		return
 	}
 	x.resp.init(ctx, x, hg)

@@ -136,17 +136,19 @@ func TestRequestSurroundings(t *testing.T) {
 	})
 }
 
-// A handler's calls lead to the same response from every server.
-func TestAnswer(t *testing.T) {
+// answerCase is a handler of which every server makes the same response.
+type answerCase struct {
+	name   string
+	handle func(w http.ResponseWriter, r *http.Request)
+}
+
+func answerCases(t *testing.T) []answerCase {
 	big := strings.Repeat("0123456789abcdef", 1<<12)
 	file := filepath.Join(t.TempDir(), "file.txt")
 	if err := os.WriteFile(file, []byte(big), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, tc := range []struct {
-		name   string
-		handle func(w http.ResponseWriter, r *http.Request)
-	}{
+	return []answerCase{
 		{"nothing", func(w http.ResponseWriter, r *http.Request) {}},
 		{"a small body", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }},
 		{"in pieces", func(w http.ResponseWriter, r *http.Request) {
@@ -292,7 +294,12 @@ func TestAnswer(t *testing.T) {
 			var tooLarge *http.MaxBytesError
 			fmt.Fprint(w, errors.As(err, &tooLarge))
 		}},
-	} {
+	}
+}
+
+// A handler's calls lead to the same response from every server.
+func TestAnswer(t *testing.T) {
+	for _, tc := range answerCases(t) {
 		for _, request := range []string{"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n",
 			"GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody"} {
 			name := fmt.Sprintf("%s/%s", tc.name, strings.ReplaceAll(request[:strings.IndexByte(request, '\r')], "/", " "))

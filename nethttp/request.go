@@ -23,13 +23,7 @@ func (x *exchange) read(ctx *gallop.RequestCtx, server *http.Server) error {
 	text.makeRoom(ctx)
 	r.Method = methodName(ctx.Method())
 	r.RequestURI = text.add(ctx.RequestURI())
-	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
-	switch string(h.Protocol()) {
-	case "HTTP/1.0":
-		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
-	case "HTTP/2.0":
-		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
-	}
+	r.Proto, r.ProtoMajor, r.ProtoMinor = protoOf(h)
 	r.Header = http.Header{}
 	x.readFields(h, &text)
 	if err := x.readTarget(); err != nil {
@@ -43,6 +37,17 @@ func (x *exchange) read(ctx *gallop.RequestCtx, server *http.Server) error {
 	r.TLS = ctx.TLSConnectionState()
 	x.readBody(ctx)
 	return nil
+}
+
+// protoOf returns the HTTP version of a request. Other names, which middleware can set, count as HTTP/1.1.
+func protoOf(h *gallop.RequestHeader) (proto string, major, minor int) {
+	switch {
+	case h.ProtoAtLeast(2, 0):
+		return "HTTP/2.0", 2, 0
+	case h.IsHTTP11():
+		return "HTTP/1.1", 1, 1
+	}
+	return "HTTP/1.0", 1, 0
 }
 
 // text is the memory of all strings of a request. They are cut out of it.
@@ -87,7 +92,7 @@ func (x *exchange) readFields(h *gallop.RequestHeader, text *text) {
 		case "Transfer-Encoding":
 			continue
 		case "Trailer":
-			if h.ContentLength() == -1 { // otherwise there are none
+			if h.ContentLength() == -1 || r.ProtoMajor == 2 { // otherwise there are none
 				r.Trailer = announced(r.Trailer, string(value))
 				continue
 			}
@@ -105,7 +110,18 @@ func (x *exchange) readFields(h *gallop.RequestHeader, text *text) {
 			r.Header[key] = values[n-1 : n : n]
 		}
 	}
-	fixPragma(r.Header)
+	if r.ProtoMajor == 2 {
+		dropContinue(r.Header)
+	} else {
+		fixPragma(r.Header)
+	}
+}
+
+// dropContinue removes Expect: 100-continue, as net/http's server does over HTTP/2.
+func dropContinue(h http.Header) {
+	if expect := h["Expect"]; len(expect) > 0 && strings.EqualFold(expect[0], "100-continue") {
+		delete(h, "Expect")
+	}
 }
 
 // fixPragma adds what an old client means by Pragma (RFC 9111 §5.4).

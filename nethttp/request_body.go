@@ -31,7 +31,7 @@ type body struct {
 // maxBytesReader is the type of the reader that http.MaxBytesReader returns.
 var maxBytesReader = reflect.TypeOf(http.MaxBytesReader(nil, http.NoBody, 0))
 
-// isTooLarge reports whether the handler has refused the body as too large. Then the connection closes after the response.
+// isTooLarge reports whether the handler has refused the body as too large. Then an HTTP/1 connection closes after the response.
 // Either the limit of an http.MaxBytesReader in Request.Body was exceeded, or the status is 413 and the body was not read
 // to its end. In net/http, the reader calls an unexported method of the server instead.
 func (x *exchange) isTooLarge(status int) bool {
@@ -61,7 +61,7 @@ func (x *exchange) readBody(ctx *gallop.RequestCtx) {
 		b.data = ctx.PostBody()
 		b.err = ctx.Request.BodyErr() // of who has read it before
 	}
-	if length == -1 {
+	if length == -1 && r.ProtoMajor == 1 {
 		r.TransferEncoding = []string{"chunked"}
 	} else if b.stream == nil && len(b.data) == 0 && b.err == nil || b.stream != nil && length == 0 {
 		r.Body = http.NoBody

@@ -47,6 +47,7 @@ type response struct {
 	noLength bool // do not send a Content-Length
 	trailers bool // some were announced
 	untyped  bool // ctx.Response had no default Content-Type before
+	http2    bool // the request came over HTTP/2
 	over     bool // more was written than announced
 	alone    bool // there is no server: nothing can be streamed
 	hijacked bool
@@ -61,6 +62,7 @@ var errOver = errors.New("nethttp: ResponseWriter used after the handler has ret
 
 func (w *response) init(ctx *gallop.RequestCtx, x *exchange, how *handling) {
 	w.ctx, w.x, w.length, w.how = ctx, x, -1, how
+	w.http2 = x.req.ProtoMajor == 2
 	if !ctx.Request.Header.IsHTTP11() {
 		ctx.Response.Header.SetProtocol(http10)
 	}
@@ -106,7 +108,7 @@ func (w *response) writeHeader(status int) {
 		w.ctx.Response.Header.SetStatusMessage(fmt.Appendf(nil, "status code %d", status))
 	}
 	w.copyHeader()
-	if w.x.isTooLarge(status) {
+	if !w.http2 && w.x.isTooLarge(status) {
 		w.ctx.SetConnectionClose()
 	}
 }

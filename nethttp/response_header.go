@@ -27,6 +27,9 @@ func (w *response) copyHeader() {
 			w.copyTyped(key, values)
 			continue
 		case "Transfer-Encoding":
+			if w.http2 {
+				continue
+			}
 			w.typed = true
 			if slices.Equal(values, identity) && !w.ctx.IsHead() {
 				h.SetContentLength(-2)
@@ -85,8 +88,8 @@ func (w *response) copyTyped(name string, values []string) {
 	if name == "Content-Type" || len(values) > 0 && values[0] != "" {
 		w.typed = true
 	}
-	if name == "Content-Type" && w.status == http.StatusNotModified {
-		return
+	if name == "Content-Type" && w.status == http.StatusNotModified && !w.http2 {
+		return // over HTTP/2, net/http sends it
 	}
 	for _, value := range values {
 		w.ctx.Response.Header.Add(name, oneLine(value))
@@ -105,7 +108,7 @@ var lineEnds = strings.NewReplacer("\n", " ", "\r", " ")
 
 // announce takes over the names of trailers, if there will be some.
 func (w *response) announce(lists []string) {
-	if w.length >= 0 {
+	if w.length >= 0 && !w.http2 { // without chunks there are none
 		return
 	}
 	if !w.ctx.Request.Header.IsHTTP11() { // to which net/http sends no length then

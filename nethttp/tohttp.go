@@ -115,12 +115,15 @@ func copyRequest(ctx *gallop.RequestCtx, r *http.Request) {
 	h := &ctx.Request.Header
 	h.SetMethod(r.Method)
 	h.SetRequestURI(targetOf(r))
-	if !r.ProtoAtLeast(1, 1) {
+	switch {
+	case r.ProtoMajor == 2:
+		h.SetProtocol("HTTP/2.0")
+	case !r.ProtoAtLeast(1, 1):
 		h.SetProtocol("HTTP/1.0")
 	}
 	h.SetHost(r.Host)
 	h.SetNoDefaultContentType(true)
-	hasBody := r.Body != nil && r.Body != http.NoBody
+	hasBody := r.Body != nil && r.Body != http.NoBody && (r.ProtoMajor < 2 || r.ContentLength != 0)
 	var room [16]string
 	for _, name := range sortedNames(room[:0], r.Header) {
 		if hasBody && (name == "Content-Length" || name == "Transfer-Encoding") {
@@ -230,6 +233,10 @@ func copyResponseHeader(to http.Header, r *http.Request, resp *gallop.Response) 
 	for name, value := range h.All() {
 		switch key := http.CanonicalHeaderKey(string(name)); key {
 		case "Content-Length", "Transfer-Encoding", "Trailer":
+		case "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade": // HTTP/2 forbids them (RFC 9113 §8.2.2)
+			if r.ProtoMajor < 2 {
+				to.Add(key, string(value))
+			}
 		default:
 			to.Add(key, string(value))
 		}

@@ -115,16 +115,21 @@ func TestToHTTPTrailers(t *testing.T) {
 
 // A body whose length nobody has said, as http.NewRequest has it for readers that it does not know, is there.
 func TestToHTTPBodyOfUnknownLength(t *testing.T) {
-	r, err := http.NewRequest("POST", "/", io.MultiReader(strings.NewReader("body")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := httptest.NewRecorder()
-	nethttp.ToHTTP(func(ctx *gallop.RequestCtx) {
-		fmt.Fprintf(ctx, "%s %q", ctx.PostBody(), ctx.Request.Header.ContentType())
-	}).ServeHTTP(w, r)
-	if got := w.Body.String(); got != `body ""` {
-		t.Errorf("got %s", got)
+	for _, proto := range []string{"HTTP/1.1", ""} {
+		r, err := http.NewRequest("POST", "/", io.MultiReader(strings.NewReader("body")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proto == "" { // a program has made the request itself
+			r.Proto, r.ProtoMajor, r.ProtoMinor = "", 0, 0
+		}
+		w := httptest.NewRecorder()
+		nethttp.ToHTTP(func(ctx *gallop.RequestCtx) {
+			fmt.Fprintf(ctx, "%s %q", ctx.PostBody(), ctx.Request.Header.ContentType())
+		}).ServeHTTP(w, r)
+		if got := w.Body.String(); got != `body ""` {
+			t.Errorf("%q: got %s", proto, got)
+		}
 	}
 }
 

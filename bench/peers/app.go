@@ -16,6 +16,7 @@ type App struct {
 	Handle   func(Context)    // for gallop and fasthttp
 	Standard http.HandlerFunc // for net/http's server
 	Web      func(*web.App)   // for gallop's framework: registers routes; nil means one route for Handle
+	Streams  bool             // gallop passes on request bodies of any size while they arrive
 }
 
 // Context lists the methods that *gallop.RequestCtx and *fasthttp.RequestCtx have in common and that apps need.

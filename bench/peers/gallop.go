@@ -2,6 +2,7 @@ package peers
 
 import (
 	"context"
+	"math"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/nethttp"
@@ -11,7 +12,11 @@ import (
 type gallopServer struct{ *gallop.Server }
 
 func newGallop(app App, o Options) Server {
-	return withOptions(&gallop.Server{Handler: func(ctx *gallop.RequestCtx) { app.Handle(ctx) }}, o)
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { app.Handle(ctx) }}
+	if app.Streams {
+		s.StreamRequestBody, s.MaxRequestBodySize = true, math.MaxInt
+	}
+	return withOptions(s, o)
 }
 
 func newGallopGoroutines(app App, o Options) Server {

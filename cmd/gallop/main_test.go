@@ -370,7 +370,7 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-// HTTP/2 is served over TLS, and without TLS if --h2c is given.
+// HTTP/2 is served over TLS unless --http1 is given, and without TLS if --h2c is given.
 func TestServeHTTP2(t *testing.T) {
 	certFile, keyFile, roots := certificate(t)
 	var protocols http.Protocols
@@ -381,7 +381,8 @@ func TestServeHTTP2(t *testing.T) {
 	for _, tt := range []struct {
 		flags []string
 		fails bool
-	}{{[]string{"--tls-cert", certFile, "--tls-key", keyFile}, false}, {[]string{"--h2c"}, false}, {nil, true}} {
+	}{{[]string{"--tls-cert", certFile, "--tls-key", keyFile}, false}, {[]string{"--h2c"}, false}, {nil, true},
+		{[]string{"--tls-cert", certFile, "--tls-key", keyFile, "--http1"}, true}} {
 		p := serve(t, append([]string{site(t)}, tt.flags...)...)
 		resp, err := client.Get(p.url + "big.bin")
 		if err != nil {

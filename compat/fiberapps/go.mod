@@ -7,15 +7,17 @@ replace github.com/gallop-http/gallop => ../..
 replace github.com/valyala/fasthttp => ../fasthttp
 
 require (
+	github.com/coder/websocket v1.8.15
 	github.com/fasthttp/websocket v1.5.12
+	github.com/gallop-http/gallop v0.0.0-00010101000000-000000000000
 	github.com/gofiber/fiber/v2 v2.52.15
 	github.com/gofiber/fiber/v3 v3.5.0
+	github.com/gorilla/websocket v1.5.3
 	github.com/valyala/fasthttp v1.73.0
 )
 
 require (
 	github.com/andybalholm/brotli v1.2.7 // indirect
-	github.com/gallop-http/gallop v0.0.0-00010101000000-000000000000 // indirect
 	github.com/gofiber/schema v1.8.3 // indirect
 	github.com/gofiber/utils/v2 v2.4.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect

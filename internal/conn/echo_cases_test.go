@@ -154,6 +154,24 @@ func overEcho(t *testing.T, change func(*echoServer), test func(r *echoRig)) {
 	}
 }
 
+// overEchoTogether runs a test over all transports at once, because most of its time is waiting.
+func overEchoTogether(t *testing.T, change func(*echoServer), test func(r *echoRig)) {
+	wiretest.CheckLeaks(t)
+	var all sync.WaitGroup
+	for _, tr := range echoTransports {
+		all.Go(func() {
+			t.Run(tr.name, func(t *testing.T) {
+				if tr.memory {
+					synctest.Test(t, func(t *testing.T) { tr.run(t, change, test) })
+					return
+				}
+				tr.run(t, change, test)
+			})
+		})
+	}
+	all.Wait()
+}
+
 func (tr echoTransport) run(t *testing.T, change func(*echoServer), test func(r *echoRig)) {
 	r := &echoRig{T: t, memory: tr.memory, s: newEchoServer()}
 	if change != nil {
@@ -456,7 +474,7 @@ func TestEchoClientResets(t *testing.T) {
 
 // A connection that stays idle ends, and so does one whose client takes nothing. One with exchanges does not.
 func TestEchoTimes(t *testing.T) {
-	overEcho(t, func(s *echoServer) { s.set.Idle, s.set.Progress = 50*time.Millisecond, 100*time.Millisecond }, func(r *echoRig) {
+	overEchoTogether(t, func(s *echoServer) { s.set.Idle, s.set.Progress = 50*time.Millisecond, 100*time.Millisecond }, func(r *echoRig) {
 		c := r.client()
 		r.want(c, r.whole(c, "now 150ms", 0), "")
 		begun := time.Now()

@@ -22,6 +22,7 @@ type Output struct {
 	looked   time.Time                 // when the last write without a limit began, or a later step of it
 	still    int                       // steps of progressSteps in which the client took nothing
 	Limit    time.Time                 // for all that is written in one turn, or zero
+	Within   time.Duration             // without progress, if that is less than what the settings say; or zero
 	ByHand   atomic.Pointer[time.Time] // the deadline that the program has set, instead
 	Cut      atomic.Bool               // nothing more may be written, by any goroutine
 	More     bool                      // more follows what is written now
@@ -240,7 +241,8 @@ func (o *Output) armByServer() {
 		o.armExactly(o.Limit)
 		return
 	}
-	step, late := o.C.Set.Progress, clock.Slack(o.C.Set.Progress)
+	step := clock.Shorter(o.C.Set.Progress, o.Within)
+	late := clock.Slack(step)
 	if step == 0 {
 		o.armExactly(time.Time{})
 		return

@@ -114,6 +114,7 @@ func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bo
 	n = max(0, min(len(p), int(c.peer.MaxFrameSize), c.cfg.MaxSendFrame, int(st.send), int(c.send), maxData-c.out.unsent()))
 	whole := n == len(p)
 	if n > 0 || whole && end {
+		c.out.makeRoom(headerLen+n, len(p)-n)
 		c.out.buf = appendData(c.out.buf, id, p[:n], whole && end)
 		st.send -= sendWindow(n)
 		c.send -= sendWindow(n)
@@ -181,15 +182,15 @@ func (c *Conn) NextWriter() (id uint32, slot int, ok bool) {
 	return 0, noSlot, false
 }
 
-// Stalled returns a stream that has waited to send since a time before the given one, without any progress. The caller resets
-// it, because its memory would otherwise be the peer's for as long as the peer likes (CVE-2016-1546).
-func (c *Conn) Stalled(before int64) (id uint32, slot int, ok bool) {
-	for slot := range c.streams.slots {
-		if st := &c.streams.slots[slot]; st.id != 0 && st.waiting != forCaller && st.stalled < before {
-			return st.id, slot, true
-		}
+// Stalled reports whether a stream has waited to send since a time before the given one, without any progress. The caller resets
+// such streams, because otherwise the peer decides how long they use memory (CVE-2016-1546).
+func (c *Conn) Stalled(id uint32, before int64) bool {
+	slot := c.streams.find(id)
+	if slot == noSlot {
+		return false
 	}
-	return 0, noSlot, false
+	st := &c.streams.slots[slot]
+	return st.waiting != forCaller && st.stalled < before
 }
 
 // SendWindow returns how many bytes the windows permit a stream to send now.

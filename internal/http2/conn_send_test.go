@@ -263,21 +263,22 @@ func TestStalled(t *testing.T) {
 		s.write(t, id, 100, 10)
 		s.now += 1e9
 	}
-	if _, _, ok := s.c.Stalled(1e9); ok {
-		t.Error("stalled too early")
+	want := func(when string, before int64, stalled ...uint32) {
+		t.Helper()
+		for _, id := range []uint32{1, 3, 5} {
+			if got, want := s.c.Stalled(id, before), slices.Contains(stalled, id); got != want {
+				t.Errorf("%s: stream %d stalled: %v, want %v", when, id, got, want)
+			}
+		}
 	}
-	if id, _, ok := s.c.Stalled(1e9 + 1); !ok || id != 1 {
-		t.Errorf("stream %d, %v", id, ok)
-	}
+	want("too early", 1e9)
+	want("later", 1e9+1, 1)
+	want("for long", 2e9+1, 1, 3)
 	s.feed([]byte(frame(typeWindowUpdate, 0, 1, number(5))))
 	s.write(t, 1, 90, 5)
-	if id, _, ok := s.c.Stalled(2e9 + 1); !ok || id != 3 {
-		t.Errorf("after progress: stream %d, %v", id, ok)
-	}
+	want("after progress", 2e9+1, 3)
 	s.write(t, 3, 90, 0) // no progress
-	if id, _, ok := s.c.Stalled(2e9 + 1); !ok || id != 3 {
-		t.Errorf("without progress: stream %d, %v", id, ok)
-	}
+	want("without progress", 2e9+1, 3)
 }
 
 // Credit for consumed bytes is given at half of a window; credit of the connection when bytes arrive.
@@ -594,7 +595,7 @@ func TestPauses(t *testing.T) {
 	s.next(t, 1)
 	s.write0(t, 1, 1)
 	s.next(t, 0)
-	if _, _, ok := s.c.Stalled(s.now + 1); ok {
+	if s.c.Stalled(1, s.now+1) {
 		t.Error("a stream without bytes is stalled")
 	}
 	s.write(t, 1, 1, 1)

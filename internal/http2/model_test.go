@@ -97,15 +97,18 @@ func (m *model) end(s *modelStream) {
 	}
 }
 
-func (m *model) data(id uint32, n int, end bool) string {
+// data judges n bytes with padding, which the server gives back at once.
+func (m *model) data(id uint32, n, padding int, end bool) string {
 	s := m.streams[id]
 	if s == nil || s.over != "" || !s.recv {
 		return m.late(id)
 	}
-	if n > s.window {
+	if n+padding > s.window {
 		return m.fail(id, FlowControlError)
 	}
-	if s.window -= n; end {
+	s.window -= n + padding
+	m.consume(id, padding)
+	if end {
 		m.end(s)
 	}
 	return ""
@@ -172,6 +175,7 @@ func play(t *testing.T, r *rand.Rand) {
 		}
 	}
 	var script []string
+	arrived, given := 0, 0 // bytes of DATA, and credit for the connection
 	for range 60 {
 		id, op := choose(r, m)
 		in, want, note := frames(r, m, id, op)
@@ -181,7 +185,8 @@ func play(t *testing.T, r *rand.Rand) {
 		}
 		script = append(script, note)
 		s.feed([]byte(in))
-		got := verdicts(s.sent(t))
+		sent := s.sent(t)
+		got := verdicts(sent)
 		if got != want && !(want == "C" && strings.HasPrefix(got, "C ")) {
 			t.Fatalf("%q: got %q, want %q", script, got, want)
 		}
@@ -190,6 +195,12 @@ func play(t *testing.T, r *rand.Rand) {
 		}
 		if s.failed {
 			return
+		}
+		if h := parseFrameHeader([]byte(in)); h.typ == typeData {
+			arrived += int(h.length)
+		}
+		if given += connCredit(sent); arrived-given != int(s.c.recv.owed) {
+			t.Fatalf("%q: %d bytes arrived, %d were given back, window %+v", script, arrived, given, s.c.recv)
 		}
 		live := m.count(func(s *modelStream) bool { return s.over == "" })
 		held := m.count(func(s *modelStream) bool { return s.held })
@@ -235,7 +246,11 @@ func frames(r *rand.Rand, m *model, id uint32, op int) (in, want, note string) {
 		if f = 0; end {
 			f = flagEndStream
 		}
-		return data(id, f, largeData[:n]), m.data(id, n, end), fmt.Sprint("data ", id, " ", n, " ", end)
+		if n < 16384 && r.IntN(4) == 0 {
+			in = data(id, f|flagPadded, "\x09"+largeData[:n]+"123456789")
+			return in, m.data(id, n, 10, end), fmt.Sprint("padded data ", id, " ", n, " ", end)
+		}
+		return data(id, f, largeData[:n]), m.data(id, n, 0, end), fmt.Sprint("data ", id, " ", n, " ", end)
 	case 8:
 		return frame(typeRSTStream, 0, id, number(8)), m.rst(id), fmt.Sprint("rst ", id)
 	case 9, 10:

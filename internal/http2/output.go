@@ -1,8 +1,11 @@
 package http2
 
+import "github.com/gallop-http/gallop/internal/bufpool"
+
 const (
-	// maxData is how many bytes of output may wait before no more DATA is appended.
-	maxData = 64 << 10
+	// maxData is how many bytes of output may wait before no more DATA is appended. With the header of one more frame, they fit
+	// into a buffer of 64 KiB.
+	maxData = 64<<10 - 64
 
 	// maxUnsent is how many bytes may wait before Next reads no further. The peer then has to read first. It is larger than
 	// maxData, so that bodies alone do not keep this side from reading.
@@ -28,6 +31,15 @@ type output struct {
 }
 
 func (o *output) unsent() int { return len(o.buf) - int(o.sent) }
+
+// makeRoom makes room for a frame of n bytes. If more bytes of the same body follow, it makes room for those that may wait with it,
+// so that the buffer grows once.
+func (o *output) makeRoom(n, follow int) {
+	if follow > 0 {
+		n = max(n, maxData+headerLen-len(o.buf))
+	}
+	o.buf = bufpool.Grow(o.buf, n)
+}
 
 // noteControl counts a control frame that was appended because of the peer.
 func (o *output) noteControl() { o.newer++ }
@@ -60,7 +72,8 @@ func (c *Conn) Sent(n int) { c.out.wrote(n) }
 func (c *Conn) IsFull() bool { return c.out.isFull() }
 
 // LendOut gives the output a buffer, and returns the one it had. It must be called while Out is empty. A connection that waits
-// for its peer can thus give its buffer away.
+// for its peer can thus give its buffer away. The buffer comes from package bufpool, or is nil: when the output grows, it returns
+// the buffer to its pool.
 func (c *Conn) LendOut(buf []byte) (had []byte) {
 	had = c.out.buf
 	c.out = output{buf: buf[:0]}

@@ -165,7 +165,8 @@ func TestClockTicks(t *testing.T) {
 	}
 }
 
-// A wait in the kernel ends after about a millisecond, with or without a clock. It starts the clock.
+// A wait in the kernel ends after about a millisecond, with or without a clock. It starts the clock. A signal may end
+// one earlier, and a busy machine may end one later, so one wait of ten must be long enough and one must be short enough.
 func TestSleepInTheKernelIsShort(t *testing.T) {
 	for _, clock := range []bool{true, false} {
 		l := loopOfNobody(t)
@@ -176,11 +177,11 @@ func TestSleepInTheKernelIsShort(t *testing.T) {
 		if !clock {
 			l.clock = -1
 		}
-		shortest := time.Hour
+		shortest, longest := time.Hour, time.Duration(0)
 		for range 10 {
 			from := time.Now()
 			l.sleep(true)
-			shortest = min(shortest, time.Since(from))
+			shortest, longest = min(shortest, time.Since(from)), max(longest, time.Since(from))
 			if clock {
 				ticks(t, l)
 			}
@@ -188,8 +189,8 @@ func TestSleepInTheKernelIsShort(t *testing.T) {
 		if shortest > 4*time.Millisecond {
 			t.Errorf("clock %v: the shortest wait took %v", clock, shortest)
 		}
-		if !clock && shortest < time.Millisecond/2 {
-			t.Errorf("a wait without events took %v", shortest)
+		if !clock && longest < time.Millisecond/2 {
+			t.Errorf("the longest wait without events took %v", longest)
 		}
 		if l.waits.ticking != clock {
 			t.Errorf("clock %v, ticking %v", clock, l.waits.ticking)

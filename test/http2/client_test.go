@@ -350,6 +350,8 @@ func (c *client) get(path string, lines ...string) *stream {
 // want fails the test unless a response is complete and has this status and body.
 func (c *client) want(st *stream, status int, body string) *stream {
 	c.t.Helper()
+	c.mu.Lock() // a RST_STREAM may follow the end
+	defer c.mu.Unlock()
 	switch {
 	case st.code != nil && *st.code != http2.ErrCodeNo:
 		c.t.Fatalf("stream %d was reset with %v after status %d and body %.80q", st.id, *st.code, st.head.status(), st.body)

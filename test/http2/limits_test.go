@@ -1,6 +1,7 @@
 package http2_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -108,6 +109,52 @@ func TestWriteTimeout(t *testing.T) {
 	}
 }
 
+// WriteByteTimeout ends a connection whose client does not read the last bytes of a response, even if all of them are in TLS
+// records. A client that reads slowly gets all of it.
+func TestWriteByteTimeout(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		t.Run(fmt.Sprintf("slow is %v", slow), func(t *testing.T) {
+			onSites(t, func(w *site) {
+				w.serve(&gallop.Server{HTTP2: &gallop.HTTP2Config{WriteByteTimeout: 5 * time.Second}, Handler: func(ctx *gallop.RequestCtx) {
+					ctx.SetBody(make([]byte, 12<<10))
+				}})
+				nc := w.connect("h2")
+				below := nc
+				if tc, ok := nc.(*tls.Conn); ok {
+					below = tc.NetConn()
+				}
+				pipe, ok := below.(interface{ SetWindow(int) })
+				if !ok {
+					w.t.Skipf("%T has room for the whole response", below)
+				}
+				pipe.SetWindow(2 << 10)
+				fr := http2.NewFramer(nc, nil)
+				io.WriteString(nc, http2.ClientPreface)
+				fr.WriteSettings()
+				fr.WriteSettingsAck()
+				fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("\x82\x86\x84\x41\x01a"), EndHeaders: true, EndStream: true})
+				begun := time.Now()
+				for range 200 {
+					time.Sleep(100 * time.Millisecond)
+					if slow && time.Since(begun)%(2*time.Second) == 0 {
+						io.ReadFull(below, make([]byte, 1<<10))
+					}
+					if w.s.GetOpenConnectionsCount() == 0 {
+						break
+					}
+				}
+				if slow {
+					if w.s.GetOpenConnectionsCount() != 1 {
+						w.t.Errorf("the connection of a slow client has ended after %v", time.Since(begun))
+					}
+					return
+				}
+				w.between(begun, "a client that does not read", 5*time.Second, 9*time.Second)
+			})
+		})
+	}
+}
+
 // A connection that does not begin, or does not finish a header block, ends after ReadHeaderTimeout.
 func TestReadHeaderTimeout(t *testing.T) {
 	onSites(t, func(w *site) {
@@ -150,6 +197,31 @@ func TestIdleTimeout(t *testing.T) {
 		if len(aways) != 1 || aways[0].code != http2.ErrCodeNo || aways[0].last != 3 {
 			w.t.Errorf("GOAWAY %v", aways)
 		}
+	})
+}
+
+// A target that is too long gets 414, the same response as over HTTP/1, and the connection goes on.
+func TestMaxRequestLineBytes(t *testing.T) {
+	onSites(t, func(w *site) {
+		var refused error
+		w.serve(&gallop.Server{MaxRequestLineBytes: 100, MaxHeaderBytes: 1000, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("ok") },
+			ErrorHandler: func(ctx *gallop.RequestCtx, err error) {
+				refused = err
+				ctx.Error("refused", gallop.StatusRequestURITooLong)
+			}})
+		c := w.dial()
+		c.want(c.get("/"+strings.Repeat("x", 99)), 200, "ok")
+		for _, st := range []*stream{c.get("/" + strings.Repeat("x", 100)), c.do("POST", "/?"+strings.Repeat("x", 99), "body")} {
+			var small *gallop.ErrSmallBuffer
+			var parse *gallop.ParseError
+			if c.want(st, 414, "refused"); !errors.As(refused, &small) || !errors.As(refused, &parse) || parse.StatusCode != 414 {
+				w.t.Errorf("ErrorHandler got %v", refused)
+			}
+		}
+		if st := c.get("/"+strings.Repeat("x", 100), "x-large: "+strings.Repeat("x", 1000)); st.head.status() != 414 {
+			w.t.Errorf("a request with a large header, too: %v", st.head)
+		}
+		c.want(c.get("/"), 200, "ok")
 	})
 }
 

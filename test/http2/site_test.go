@@ -26,6 +26,8 @@ type site struct {
 	on  servertest.Transport
 	tls bool
 
+	dialer *tls.Config // of clients; nil is the default
+
 	s   *gallop.Server
 	ln  servertest.Listener
 	log servertest.Log
@@ -100,7 +102,12 @@ func (w *site) connect(protocol string) net.Conn {
 	if !w.tls {
 		return nc
 	}
-	tc := tls.Client(nc, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}})
+	config := &tls.Config{}
+	if w.dialer != nil {
+		config = w.dialer.Clone()
+	}
+	config.InsecureSkipVerify, config.NextProtos = true, []string{protocol}
+	tc := tls.Client(nc, config)
 	if err := tc.Handshake(); err != nil {
 		w.t.Fatal(err)
 	}

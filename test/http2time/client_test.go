@@ -32,6 +32,8 @@ type client struct {
 	enc     *hpack.Encoder
 	next    uint32
 	silent  bool // does not acknowledge SETTINGS and PING
+	deaf    bool // does not acknowledge PING
+	pings   []time.Time
 	mu      sync.Mutex
 	got     []string
 	body    map[uint32]string
@@ -129,7 +131,10 @@ func (c *client) note(f http2.Frame) {
 			c.Conn.Write([]byte{0, 0, 0, 4, 1, 0, 0, 0, 0})
 		}
 	case *http2.PingFrame:
-		if !f.IsAck() && !c.silent {
+		if !f.IsAck() {
+			c.pings = append(c.pings, time.Now())
+		}
+		if !f.IsAck() && !c.silent && !c.deaf {
 			c.Conn.Write(append([]byte{0, 0, 8, 6, 1, 0, 0, 0, 0}, f.Data[:]...))
 		}
 	}

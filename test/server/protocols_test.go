@@ -2,7 +2,11 @@ package server_test
 
 import (
 	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +16,8 @@ import (
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
-// A client that offers HTTP/2 and HTTP/1.1, as browsers do, agrees on HTTP/2 only with a
-// server that serves it, whatever the program's configuration lists. Without served and native, HTTP/2 is turned off.
-func TestHTTP2IsOfferedIfServed(t *testing.T) {
+// newListing returns a function whose configurations have a certificate and list protocols for ALPN.
+func newListing(t *testing.T) func(protos ...string) *tls.Config {
 	cert, key, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {
 		t.Fatal(err)
@@ -23,9 +26,15 @@ func TestHTTP2IsOfferedIfServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listing := func(protos ...string) *tls.Config {
+	return func(protos ...string) *tls.Config {
 		return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: protos}
 	}
+}
+
+// A client that offers HTTP/2 and HTTP/1.1, as browsers do, agrees on HTTP/2 only with a
+// server that serves it, whatever the program's configuration lists. Without served and native, HTTP/2 is turned off.
+func TestHTTP2IsOfferedIfServed(t *testing.T) {
+	listing := newListing(t)
 	choosing := func(chosen *tls.Config) *tls.Config {
 		return &tls.Config{NextProtos: []string{"h2"}, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return chosen, nil
@@ -82,6 +91,62 @@ func TestHTTP2IsOfferedIfServed(t *testing.T) {
 					t.Errorf("the configuration lists %q now", tt.config.NextProtos)
 				}
 			})
+		})
+	}
+}
+
+// A server without HTTP/1 does not offer it either, whatever the program's configuration lists. The same is true of net/http.
+func TestHTTP1IsOfferedIfServed(t *testing.T) {
+	listing := newListing(t)
+	chosen := listing("http/1.1", "h2")
+	for name, tt := range map[string]struct {
+		config *tls.Config
+		offer  []string
+		want   string
+	}{
+		"nothing listed":                     {listing(), []string{"http/1.1", "h2"}, "h2"},
+		"HTTP/1.1 before HTTP/2":             {listing("http/1.1", "h2"), []string{"http/1.1", "h2"}, "h2"},
+		"HTTP/1.1 alone":                     {listing("http/1.1"), []string{"http/1.1", "h2"}, "h2"},
+		"another protocol":                   {listing("http/1.1", "x"), []string{"http/1.1", "x"}, "x"},
+		"a client that has only HTTP/1.1":    {listing("http/1.1", "h2"), []string{"http/1.1"}, ""},
+		"HTTP/1.1 before, chosen for client": {&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return chosen, nil }}, []string{"http/1.1", "h2"}, "h2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var protocols gallop.Protocols
+			protocols.SetHTTP2(true)
+			var standard http.Protocols
+			standard.SetHTTP2(true)
+			quiet := log.New(io.Discard, "", 0)
+			servers := map[string]func(net.Listener) error{
+				"net/http": func(ln net.Listener) error {
+					return (&http.Server{TLSConfig: tt.config.Clone(), Protocols: &standard, ErrorLog: quiet}).ServeTLS(ln, "", "")
+				},
+			}
+			for _, over := range []gallop.EngineType{gallop.EngineAuto, gallop.EngineGoroutine} {
+				servers[fmt.Sprint("gallop ", over)] = func(ln net.Listener) error {
+					return (&gallop.Server{Engine: over, Handler: servertest.Say, Protocols: &protocols, TLSConfig: tt.config, Logger: quiet}).ServeTLS(ln, "", "")
+				}
+			}
+			if strings.Contains(name, "chosen") {
+				delete(servers, "net/http") // which does not look at it
+			}
+			for which, serve := range servers {
+				ln, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer ln.Close()
+				go serve(ln)
+				got := ""
+				c, err := tls.Dial("tcp", ln.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: tt.offer})
+				if err == nil {
+					got = c.ConnectionState().NegotiatedProtocol
+					c.Close()
+				}
+				if got != tt.want || err != nil {
+					t.Errorf("%s: agreed on %q, %v, want %q", which, got, err, tt.want)
+				}
+			}
 		})
 	}
 }

@@ -40,6 +40,10 @@ func simBody(id, n int) string {
 
 // handle is the server's handler.
 func (m *simulation) handle(ctx *gallop.RequestCtx) {
+	if ctx.IsConnect() {
+		m.tunnel(ctx)
+		return
+	}
 	id, n := ctx.QueryArgs().GetUintOrZero("id"), ctx.QueryArgs().GetUintOrZero("n")
 	m.mu.Lock()
 	m.calls[id]++
@@ -85,6 +89,10 @@ func (m *simulation) handle(ctx *gallop.RequestCtx) {
 		panic("simulated")
 	case "/goexit":
 		runtime.Goexit()
+	case "/abort":
+		panic(gallop.ErrAbortHandler)
+	case "/close":
+		ctx.SetConnectionClose()
 	}
 	ctx.SetBodyString(simBody(id, n))
 }
@@ -92,6 +100,7 @@ func (m *simulation) handle(ctx *gallop.RequestCtx) {
 // simClient is a connection of a client.
 type simClient struct {
 	m      *simulation
+	h2     *simH2 // nil over HTTP/1
 	id     int
 	conn   *wiretest.Conn
 	out    []byte        // what was not sent yet
@@ -120,20 +129,22 @@ func (m *simulation) act() {
 		for range 1 + m.draw(6) {
 			c.ask()
 		}
+	case what < 18 && c.h2 != nil:
+		c.h2.cancel()
 	case what < 25:
 		c.send(len(c.out))
 	case what < 60:
 		c.send(1 + m.draw(1+len(c.out)))
 	case what < 97:
 		c.receive(1 + m.draw(2000))
-	case what < 98 && len(c.out) == 0:
+	case what < 98 && len(c.out) == 0 && (c.h2 == nil || len(c.due) == 0):
 		c.last, c.half = true, true
 		_ = c.conn.CloseWrite()
 	case what == 98:
-		c.gone = true
+		c.giveUp()
 		c.conn.Reset()
 	case what == 99:
-		c.gone = true
+		c.giveUp()
 		_ = c.conn.Close()
 	}
 }
@@ -143,6 +154,9 @@ func (m *simulation) connect() {
 	client, server := wiretest.Pipe()
 	m.lastID++
 	c := &simClient{m: m, id: m.lastID, conn: client}
+	if m.h2 {
+		c.h2 = newSimH2(c)
+	}
 	m.note("connect", c.id)
 	if m.draw(2) == 0 {
 		client.SetWindow(1 + m.draw(500))
@@ -157,6 +171,10 @@ func (m *simulation) connect() {
 
 // ask makes a request, which is to be sent by and by.
 func (c *simClient) ask() {
+	if c.h2 != nil {
+		c.h2.ask()
+		return
+	}
 	if c.last || len(c.due) >= 12 {
 		return
 	}
@@ -202,6 +220,9 @@ func simChunks(body string, size int) string {
 
 // send sends some of what is to be sent, and reports whether any was.
 func (c *simClient) send(most int) bool {
+	if c.h2 != nil && !c.over {
+		c.h2.gather()
+	}
 	if c.half || c.gone || len(c.out) == 0 {
 		return false
 	}
@@ -237,6 +258,10 @@ func (c *simClient) move() bool {
 
 // understand takes the responses out of the received bytes.
 func (c *simClient) understand(err error) {
+	if c.h2 != nil {
+		c.h2.understand(err)
+		return
+	}
 	m := c.m
 	for c.tunnel == nil && len(c.in) > 0 && len(c.due) > 0 {
 		q := c.due[0]

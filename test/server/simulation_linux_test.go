@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -40,16 +41,13 @@ import (
 // docs/design/0005-loop.md says how deterministic that is, and which mistakes it has found.
 func TestSimulation(t *testing.T) {
 	steps := 50_000
-	switch {
-	case servertest.RaceEnabled:
+	if servertest.RaceEnabled {
 		steps = 20_000
-	case wiretest.Long():
-		steps = 1_000_000
 	}
 	seed := number("GALLOP_SEED", 1)
-	steps = number("GALLOP_STEPS", steps)
+	steps = number("GALLOP_STEPS", longer(steps, 1_000_000))
 	begun := time.Now()
-	result := simulate(t, uint64(seed), steps)
+	result := simulate(t, uint64(seed), steps, false)
 	t.Logf("seed %d: %d steps, %d requests answered, %d batons stolen, %v, trace %x", seed, steps, result.answered, result.stolen, time.Since(begun), result.trace)
 }
 
@@ -59,11 +57,19 @@ func TestSimulationRepeats(t *testing.T) {
 		t.Skip("the race detector has goroutines run in random order")
 	}
 	for range 5 {
-		if a, b := simulate(t, 2, 3000), simulate(t, 2, 3000); a == b {
+		if a, b := simulate(t, 2, 3000, false), simulate(t, 2, 3000, false); a == b {
 			return
 		}
 	}
 	t.Error("it never does the same twice")
+}
+
+// longer returns long if the tests may take long, and otherwise usual.
+func longer(usual, long int) int {
+	if wiretest.Long() && !servertest.RaceEnabled {
+		return long
+	}
+	return usual
 }
 
 func number(name string, or int) int {
@@ -84,11 +90,11 @@ type simResult struct {
 const lifeSteps = 5000
 
 // simulate makes so many steps, in which it has one server live after the other.
-func simulate(t *testing.T, seed uint64, steps int) (result simResult) {
+func simulate(t *testing.T, seed uint64, steps int, h2 bool) (result simResult) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for done := 0; done < steps && !t.Failed(); done += lifeSteps {
-		m := &simulation{seed: seed, before: done, budget: min(lifeSteps, steps-done)}
+		m := &simulation{h2: h2, seed: seed, before: done, budget: min(lifeSteps, steps-done)}
 		m.rng = rand.New(rand.NewPCG(seed, uint64(done)))
 		stuck := time.AfterFunc(2*time.Minute, func() {
 			panic(fmt.Sprintf("seed %d, behind step %d: somebody goes round and round", seed, done))
@@ -105,6 +111,7 @@ func simulate(t *testing.T, seed uint64, steps int) (result simResult) {
 // simulation is the life of one server.
 type simulation struct {
 	t      *testing.T
+	h2     bool // clients use HTTP/2
 	seed   uint64
 	before int // steps of others
 	budget int
@@ -124,6 +131,7 @@ type simulation struct {
 	locked   map[int]bool // descriptors at which nobody may stop, being locked there
 	nobody   bool         // stops any more
 	calls    map[int]int  // of the handler, for each request
+	ends     map[int]simEnd
 	lastID   int
 	answered int
 	trace    uint64
@@ -142,7 +150,7 @@ func (m *simulation) at(call string, fd int) {
 	if call == "epoll_wait" {
 		m.locked[fd] = true
 	}
-	if m.nobody || m.locked[fd] && call != "epoll_wait" && call != "after epoll_wait" && call != "accept" && call != "after accept" {
+	if m.nobody || m.h2 && (call == "write" || call == "after write" || strings.HasSuffix(call, "epoll_ctl")) || m.locked[fd] && call != "epoll_wait" && call != "after epoll_wait" && call != "accept" && call != "after accept" {
 		m.mu.Unlock()
 		return
 	}
@@ -189,18 +197,22 @@ func (m *simulation) fail(format string, args ...any) {
 	if m.t.Failed() {
 		return
 	}
-	m.t.Errorf("seed %d, step %d: %s\nagain: GALLOP_SEED=%d GALLOP_STEPS=%d go test -count=1 -run TestSimulation ./test/server",
-		m.seed, m.before+m.step, fmt.Sprintf(format, args...), m.seed, m.before+m.budget)
+	m.t.Errorf("seed %d, step %d: %s\nagain: GALLOP_SEED=%d GALLOP_STEPS=%d go test -count=1 -run '%s$' ./test/server",
+		m.seed, m.before+m.step, fmt.Sprintf(format, args...), m.seed, m.before+m.budget, m.t.Name())
 }
 
 // live has a server live.
 func (m *simulation) live(t *testing.T) {
-	m.t, m.calls, m.locked = t, map[int]int{}, map[int]bool{}
+	m.t, m.calls, m.ends, m.locked = t, map[int]int{}, map[int]simEnd{}, map[int]bool{}
 	m.s = &gallop.Server{
 		Logger: servertest.Quiet, Handler: m.handle, StreamRequestBody: m.rng.IntN(2) == 0, PoisonReleased: true,
 		Dispatch:    []gallop.DispatchType{gallop.DispatchAuto, gallop.DispatchInline, gallop.DispatchGoroutine}[m.rng.IntN(3)],
 		IdleTimeout: -1, ReadHeaderTimeout: -1, MinBodyRate: -1, WriteTimeout: -1,
 		ReadBufferSize: []int{0, 64, 300}[m.rng.IntN(3)], MaxHeaderBytes: 4096,
+	}
+	if m.h2 {
+		m.s.Protocols = new(gallop.Protocols)
+		m.s.Protocols.SetUnencryptedHTTP2(true)
 	}
 	if m.timed = m.rng.IntN(3) == 0; m.timed {
 		m.s.IdleTimeout, m.s.ReadHeaderTimeout = time.Duration(1+m.rng.IntN(1000))*time.Millisecond, time.Duration(1+m.rng.IntN(300))*time.Millisecond
@@ -267,7 +279,11 @@ func (m *simulation) settle(when string) {
 		if quiet++; busy {
 			quiet = 0
 		}
-		time.Sleep(10 * time.Millisecond)
+		pause := 10 * time.Millisecond
+		if m.h2 { // whose time limits are looked at every second
+			pause *= 10
+		}
+		time.Sleep(pause)
 	}
 	for _, c := range m.clients {
 		if !c.over && !c.gone && len(c.due) > 0 {
@@ -307,6 +323,7 @@ func (m *simulation) end(served chan error) {
 	if n, open := m.k.Open(), m.s.GetOpenConnectionsCount(); n != 0 || open != 0 {
 		m.fail("%d descriptors and %d connections are left", n, open)
 	}
+	m.balance()
 	for _, misuse := range m.k.Misuse() {
 		m.fail("%s", misuse)
 	}

@@ -27,26 +27,44 @@ import (
 	"github.com/gallop-http/gallop/bench/measure"
 )
 
-// row is one load. The goals bound gallop's CPU time per request, as a multiple of that of a peer; 0 means no goal.
+// row is one load.
 type row struct {
 	name           string
+	app            string
 	conns, streams int
 	requests       int
 	tls            bool
-	nghttpd        float64
-	netHTTP        float64
+	upload         int // bytes of each request's body
+	servers        []string
+	goals          []goal
 }
 
-var rows = []row{
-	{"c32m32", 32, 32, 300_000, false, 1.1, 0.1},
-	{"c1m100", 1, 100, 300_000, false, 1.1, 0.1},
-	{"c64m1", 64, 1, 100_000, false, 1.15, 0},
-	{"c1m1", 1, 1, 50_000, false, 0, 0.45},
-	{"c256m100", 256, 100, 500_000, false, 0, 0},
-	{"tls-c32m32", 32, 32, 300_000, true, 0, 0},
+// goal bounds gallop's CPU time per request, as a multiple of that of a peer.
+type goal struct {
+	peer string
+	most float64
 }
 
-var servers = []string{"gallop", "nghttpd", "nethttp"}
+// overHTTP1 is gallop with clients of HTTP/1.1, each of which has one request open at a time.
+const overHTTP1 = "gallop/1.1"
+
+var (
+	peers     = []string{"gallop", "nghttpd", "nethttp"}
+	versions  = []string{"gallop", overHTTP1, "nethttp"}
+	rowsOfAll = []row{
+		{name: "c32m32", app: "hello", conns: 32, streams: 32, requests: 300_000, servers: peers, goals: []goal{{"nghttpd", 1.1}, {"nethttp", 0.1}}},
+		{name: "c1m100", app: "hello", conns: 1, streams: 100, requests: 300_000, servers: peers, goals: []goal{{"nghttpd", 1.1}, {"nethttp", 0.1}}},
+		{name: "c64m1", app: "hello", conns: 64, streams: 1, requests: 100_000, servers: peers, goals: []goal{{"nghttpd", 1.15}}},
+		{name: "c1m1", app: "hello", conns: 1, streams: 1, requests: 50_000, servers: versions, goals: []goal{{overHTTP1, 1.1}, {"nethttp", 0.45}}},
+		{name: "c256m100", app: "hello", conns: 256, streams: 100, requests: 500_000, servers: peers},
+		{name: "c4096m100", app: "hello", conns: 4096, streams: 100, requests: 1_000_000, servers: peers[:2]},
+		{name: "tls-c32m32", app: "hello", conns: 32, streams: 32, requests: 300_000, tls: true, servers: peers},
+		{name: "json-c1024m32", app: "json", conns: 1024, streams: 32, requests: 100_000, servers: versions, goals: []goal{{overHTTP1, 1.11}}},
+		{name: "file-c256m32", app: "file", conns: 256, streams: 32, requests: 100_000, tls: true, servers: versions[:2], goals: []goal{{overHTTP1, 1.11}}},
+		{name: "download", app: "bulk", conns: 1, streams: 1, requests: 1, servers: versions, goals: []goal{{overHTTP1, 1.25}, {"nethttp", 0.5}}},
+		{name: "upload", app: "bulk", conns: 1, streams: 1, requests: 1, upload: 1 << 30, servers: versions, goals: []goal{{overHTTP1, 1.43}}},
+	}
+)
 
 type options struct {
 	rounds int
@@ -90,9 +108,9 @@ func compare(o options, names []string) (met bool, err error) {
 	defer os.RemoveAll(h.dir)
 	fmt.Fprintf(out, "command: go run ./cmd/http2 -n %d %s\n%s\n", o.rounds, strings.Join(names, " "), measure.About(commit))
 	fmt.Fprintf(out, "\nserver on core 0 with GOMAXPROCS=1, h2load on core 1; medians of %d rounds\n\n", o.rounds)
-	fmt.Fprintf(out, "%-12s %-8s %10s %12s\n", "row", "server", "CPU µs", "requests/s")
+	fmt.Fprintf(out, "%-14s %-10s %10s %12s %10s\n", "row", "server", "CPU µs", "requests/s", "RSS MiB")
 	met = true
-	for _, r := range rows {
+	for _, r := range rowsOfAll {
 		if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(r.name, name) }) {
 			continue
 		}
@@ -113,52 +131,50 @@ func (h *hall) compare(out io.Writer, r row, rounds int) (met bool, err error) {
 			child.End(s.cmd)
 		}
 	}()
-	for _, name := range servers {
-		if running[name], err = h.start(name, r.tls); err != nil {
+	for _, name := range r.servers {
+		if running[name], err = h.start(name, r); err != nil {
 			return false, err
 		}
 	}
 	cpu, rate := map[string][]float64{}, map[string][]float64{}
 	for range rounds {
-		for _, name := range servers {
-			c, q, err := running[name].load(r)
+		for _, name := range r.servers {
+			c, q, err := running[name].load(h, r)
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", name, err)
 			}
 			cpu[name], rate[name] = append(cpu[name], c), append(rate[name], q)
 		}
 	}
-	for _, name := range servers {
-		fmt.Fprintf(out, "%-12s %-8s %10.2f %12.0f\n", r.name, name, measure.Median(cpu[name]), measure.Median(rate[name]))
+	for _, name := range r.servers {
+		fmt.Fprintf(out, "%-14s %-10s %10.2f %12.0f %10.1f\n", r.name, name, measure.Median(cpu[name]), measure.Median(rate[name]),
+			float64(measure.Process(running[name].cmd.Process.Pid).Resident())/(1<<20))
 	}
 	met = true
-	for _, goal := range []struct {
-		peer string
-		most float64
-	}{{"nghttpd", r.nghttpd}, {"nethttp", r.netHTTP}} {
-		ratio := measure.Median(cpu["gallop"]) / measure.Median(cpu[goal.peer])
+	for _, peer := range r.servers[1:] {
+		ratio := measure.Median(cpu["gallop"]) / measure.Median(cpu[peer])
 		verdict := ""
-		if goal.most > 0 {
-			verdict = fmt.Sprintf(", goal at most %.2f: met", goal.most)
-			if ratio > goal.most {
-				verdict, met = fmt.Sprintf(", goal at most %.2f: MISSED", goal.most), false
+		if i := slices.IndexFunc(r.goals, func(g goal) bool { return g.peer == peer }); i >= 0 {
+			verdict = fmt.Sprintf(", goal at most %.3g: met", r.goals[i].most)
+			if ratio > r.goals[i].most {
+				verdict, met = fmt.Sprintf(", goal at most %.3g: MISSED", r.goals[i].most), false
 			}
 		}
-		fmt.Fprintf(out, "%-12s gallop's CPU time is %.2f of that of %s%s\n", r.name, ratio, goal.peer, verdict)
+		fmt.Fprintf(out, "%-14s gallop's CPU time is %.3g of that of %s%s\n", r.name, ratio, peer, verdict)
 	}
 	fmt.Fprintln(out)
 	return met, nil
 }
 
 // hall has what the servers need.
-type hall struct{ dir, peer, pem, root string }
+type hall struct{ dir, peer, pem, root, upload string }
 
 func newHall() (h *hall, err error) {
 	dir, err := os.MkdirTemp("", "http2")
 	if err != nil {
 		return nil, err
 	}
-	h = &hall{dir, filepath.Join(dir, "peer"), filepath.Join(dir, "pair.pem"), filepath.Join(dir, "www")}
+	h = &hall{dir, filepath.Join(dir, "peer"), filepath.Join(dir, "pair.pem"), filepath.Join(dir, "www"), filepath.Join(dir, "upload")}
 	if err := child.Run("go", "build", "-o", h.peer, "./cmd/peer"); err != nil {
 		return nil, err
 	}
@@ -173,29 +189,33 @@ func newHall() (h *hall, err error) {
 
 // server is a server under load.
 type server struct {
-	cmd *exec.Cmd
-	url string
+	cmd   *exec.Cmd
+	url   string
+	http1 bool
 }
 
-func (h *hall) start(name string, tls bool) (*server, error) {
+func (h *hall) start(name string, r row) (*server, error) {
 	address, err := child.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
 	host, port, _ := strings.Cut(address, ":")
-	args := []string{h.peer, "-server", name, "-address", address}
-	s := &server{url: "http://" + address + "/"}
+	s := &server{url: "http://" + address + "/", http1: name == overHTTP1}
+	if s.http1 {
+		name = "gallop"
+	}
+	args := []string{h.peer, "-server", name, "-app", r.app, "-address", address}
 	switch {
-	case name == "nghttpd" && tls:
+	case name == "nghttpd" && r.tls:
 		args = []string{"nghttpd", "-a", host, "-d", h.root, port, h.pem, h.pem}
 	case name == "nghttpd":
 		args = []string{"nghttpd", "--no-tls", "-a", host, "-d", h.root, port}
-	case tls:
+	case r.tls:
 		args = append(args, "-tls", h.pem)
 	default:
 		args = append(args, "-h2c")
 	}
-	if tls {
+	if r.tls {
 		s.url = "https://" + address + "/"
 	}
 	s.cmd = exec.Command("taskset", append([]string{"-c", "0"}, args...)...)
@@ -213,12 +233,27 @@ var (
 )
 
 // load runs h2load once. It returns the server's CPU time per request in microseconds, and the rate.
-func (s *server) load(r row) (cpu, rate float64, err error) {
+func (s *server) load(h *hall, r row) (cpu, rate float64, err error) {
+	args := []string{"-c", "1", "h2load", "-t1", "-c", strconv.Itoa(r.conns), "-n", strconv.Itoa(r.requests)}
+	if s.http1 {
+		args = append(args, "--h1", "-m1")
+	} else {
+		args = append(args, "-m", strconv.Itoa(r.streams))
+	}
+	if r.upload > 0 {
+		if err := os.WriteFile(h.upload, nil, 0o600); err != nil {
+			return 0, 0, err
+		}
+		if err := os.Truncate(h.upload, int64(r.upload)); err != nil {
+			return 0, 0, err
+		}
+		args = append(args, "-d", h.upload)
+	}
+
 	p := measure.Process(s.cmd.Process.Pid)
 	user, system := p.CPU()
 	before := user + system
-	out, err := exec.Command("taskset", "-c", "1", "h2load", "-t1", "-c", strconv.Itoa(r.conns), "-m", strconv.Itoa(r.streams),
-		"-n", strconv.Itoa(r.requests), s.url).CombinedOutput()
+	out, err := exec.Command("taskset", append(args, s.url)...).CombinedOutput()
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: %s", err, out)
 	}

@@ -4,7 +4,12 @@
 //
 // The clients are raw TCP and unix sockets. They keep connections alive and pipeline up to 16 requests. They send
 // chunked bodies with extensions and trailers, HEAD, conditional requests, HTTP/1.0, requests in pieces, and requests
-// that end or are reset in the middle. All choices derive from a seed, which is printed. The last line and the exit
+// that end or are reset in the middle.
+//
+// With -http2, the clients are net/http's over HTTP/2. They send up to 16 requests at a time over each connection, with bodies
+// of known and unknown length and trailers, and cancel some requests before the body is complete.
+//
+// All choices derive from a seed, which is printed. The last line and the exit
 // status give the verdict.
 package main
 
@@ -28,6 +33,7 @@ type options struct {
 	requests uint64
 	workers  uint64
 	seed     uint64
+	http2    bool
 }
 
 func main() {
@@ -37,6 +43,7 @@ func main() {
 	flag.Uint64Var(&o.requests, "requests", 1_000_000, "number of requests, not counting those that are cut off on purpose")
 	flag.Uint64Var(&o.workers, "workers", 64, "connections open at a time")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of all choices")
+	flag.BoolVar(&o.http2, "http2", false, "clients use HTTP/2 without TLS, with up to 16 requests at a time on a connection")
 	flag.Parse()
 	ok, err := soak(o)
 	if err != nil {
@@ -50,7 +57,7 @@ func main() {
 
 func soak(o options) (ok bool, err error) {
 	book := newLedger(o.requests)
-	server, err := peers.New(o.server, book.app(), peers.Options{Logger: silent{}})
+	server, err := peers.New(o.server, book.app(), peers.Options{Logger: silent{}, H2C: o.http2})
 	if err != nil {
 		return false, err
 	}
@@ -60,14 +67,22 @@ func soak(o options) (ok bool, err error) {
 	}
 	defer stop()
 
-	fmt.Printf("soak: %s over %s, %d requests, %d workers, seed %d\n", o.server, o.networks, o.requests, o.workers, o.seed)
+	version := "HTTP/1"
+	if o.http2 {
+		version = "HTTP/2"
+	}
+	fmt.Printf("soak: %s over %s, %s, %d requests, %d workers, seed %d\n", o.server, o.networks, version, o.requests, o.workers, o.seed)
 	start := time.Now()
 	sum := new(counts)
 	var done sync.WaitGroup
 	for i := range o.workers {
 		done.Go(func() {
-			w := newWorker(o, i, addrs[i%uint64(len(addrs))], sum)
-			w.run()
+			addr := addrs[i%uint64(len(addrs))]
+			if o.http2 {
+				newWorker2(o, i, addr, sum).run()
+			} else {
+				newWorker(o, i, addr, sum).run()
+			}
 		})
 	}
 	stopProgress := progress(sum, o.requests, start)

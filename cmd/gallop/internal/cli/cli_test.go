@@ -99,6 +99,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --spa testdata", `--spa: there is no file index.html in "testdata"`, "your build"},
 		{"serve --spa --no-index", "--spa serves index.html where --no-index lists the directory", "Leave one of them out"},
 		{"serve --spa --echo-all", "--spa serves files, but --echo-all serves none", "--echo instead"},
+		{"serve --h2c --http1", "--h2c turns HTTP/2 on, but --http1 turns it off", "Leave one of them out"},
 		{"serve --tls-cert x", "--tls-cert and --tls-key need each other", "Give both"},
 		{"version 2", `version takes no arguments, but "2" is one`, ""},
 	} {

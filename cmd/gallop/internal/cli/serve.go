@@ -21,7 +21,8 @@ func newServe() *command {
 		open, spa, cors boolFlag
 		echo, echoAll   boolFlag
 		hidden, noIndex boolFlag
-		compress, h2c   boolFlag
+		compress        boolFlag
+		h2c, http1      boolFlag
 		maxBody         = sizeFlag(4 << 20)
 		grace           = durationFlag(30 * time.Second)
 	)
@@ -52,7 +53,8 @@ requests finish; a second Ctrl-C stops at once.`,
 			{"hidden", "", "serve dotfiles, too", &hidden, ""},
 			{"tls-cert", "FILE", "serve HTTPS with this certificate, in PEM", &cert, ""},
 			{"tls-key", "FILE", "private key of the certificate, in PEM", &key, ""},
-			{"h2c", "", "also accept HTTP/2 without TLS; HTTPS always includes HTTP/2", &h2c, ""},
+			{"h2c", "", "also accept HTTP/2 without TLS", &h2c, ""},
+			{"http1", "", "speak only HTTP/1.1; by default, HTTPS includes HTTP/2", &http1, ""},
 			{"log", "FORMAT", "access log: text, json (one object per line) or off", &log, ""},
 			{"max-body", "SIZE", "largest request body to accept", &maxBody, ""},
 			{"grace", "TIME", "how long in-flight requests may take after Ctrl-C", &grace, ""},
@@ -72,7 +74,7 @@ requests finish; a second Ctrl-C stops at once.`,
 		config := serve.Config{
 			Dir: ".", CertFile: string(cert), KeyFile: string(key), Log: log.word,
 			Open: bool(open), SPA: bool(spa), CORS: bool(cors),
-			Compress: bool(compress), H2C: bool(h2c), NoIndex: bool(noIndex), Hidden: bool(hidden), Echo: bool(echo), EchoAll: bool(echoAll),
+			Compress: bool(compress), H2C: bool(h2c), HTTP1: bool(http1), NoIndex: bool(noIndex), Hidden: bool(hidden), Echo: bool(echo), EchoAll: bool(echoAll),
 			MaxBody: int(maxBody), Grace: time.Duration(grace),
 			Version: version(), Stdout: env.Stdout, Stderr: env.Stderr, Getenv: env.Getenv,
 		}
@@ -102,6 +104,8 @@ func checkServe(c *serve.Config, args []string) error {
 			"Serve a directory that contains both, or run gallop once for each."}
 	case (c.CertFile == "") != (c.KeyFile == ""):
 		return &usageError{"--tls-cert and --tls-key need each other", "Give both for HTTPS, or neither for HTTP."}
+	case c.H2C && c.HTTP1:
+		return &usageError{"--h2c turns HTTP/2 on, but --http1 turns it off", "Leave one of them out."}
 	case c.EchoAll && c.SPA:
 		return &usageError{"--spa serves files, but --echo-all serves none", "Leave one of them out, or use --echo instead of --echo-all."}
 	case c.SPA && c.NoIndex:

@@ -45,6 +45,7 @@ type Config struct {
 	CORS              bool   // pages of any origin may read responses
 	Compress          bool
 	H2C               bool // accepts HTTP/2 without TLS
+	HTTP1             bool // does not accept HTTP/2
 	NoIndex           bool // lists directories even if they have an index.html
 	Hidden            bool // serves dotfiles
 	Echo, EchoAll     bool
@@ -112,7 +113,7 @@ func (s *site) serve(ln net.Listener) error {
 func (s *site) newServer(handler gallop.RequestHandler) *gallop.Server {
 	var protocols gallop.Protocols
 	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(true)
+	protocols.SetHTTP2(!s.HTTP1)
 	protocols.SetUnencryptedHTTP2(s.H2C)
 	return &gallop.Server{
 		Protocols:          &protocols,
