@@ -177,6 +177,11 @@ func (c *HostClient) offersH2() bool {
 	return c.TLSConfig == nil || len(c.TLSConfig.NextProtos) == 0 || slices.Contains(c.TLSConfig.NextProtos, "h2")
 }
 
+// mayUseH1 reports whether some connections may use HTTP/1.
+func (c *HostClient) mayUseH1() bool {
+	return !c.speaksH2C() && (c.Protocols == nil || c.Protocols.HTTP1())
+}
+
 // mayUseH2 reports whether some connections may use HTTP/2.
 func (c *HostClient) mayUseH2() bool { return c.speaksH2C() || c.offersH2() }
 
@@ -227,32 +232,47 @@ var errNeedsHTTP1 = fmt.Errorf("%w: this needs HTTP/1", ErrProtocols)
 // only1Key marks the context of a call that needs an HTTP/1 connection.
 type only1Key struct{}
 
+func withOnly1(ctx context.Context) context.Context { return context.WithValue(ctx, only1Key{}, true) }
+
 func isOnly1(ctx context.Context) bool { return ctx.Value(only1Key{}) != nil }
 
-// overH2 reports whether err is from an attempt over HTTP/2. Such an attempt leaves no dead connection in the pool. refused means
-// that the server has not acted on the request.
-func overH2(err error) (over2, refused bool) {
+// h2Verdict says what an error of an attempt over HTTP/2 means for another attempt.
+type h2Verdict struct {
+	over2       bool // it was over HTTP/2. Such an attempt leaves no dead connection in the pool
+	unprocessed bool // the server has not acted on the request
+	wants1      bool // the server wants the request over HTTP/1 (HTTP_1_1_REQUIRED)
+	wantsCalm   bool // the server wants fewer requests (ENHANCE_YOUR_CALM)
+}
+
+func h2VerdictOf(err error) (r h2Verdict) {
 	var closed *ClosedError
 	var stream *StreamError
 	switch {
 	case errors.As(err, &closed):
-		return closed.overH2, closed.unprocessed
+		r.over2, r.unprocessed = closed.overH2, closed.unprocessed
+		if gone, ok := closed.Err.(*h2client.GoAwayError); ok {
+			r.wants1, r.wantsCalm = gone.Code == http2.HTTP11Required, gone.Code == http2.EnhanceYourCalm
+		}
 	case errors.As(err, &stream):
-		return true, stream.NotProcessed()
+		r.over2, r.unprocessed = true, stream.NotProcessed()
+		r.wants1 = http2.Code(stream.Code) == http2.HTTP11Required
 	}
-	return false, false
+	return r
 }
 
 // maxRetryPause is the longest pause before a request is sent again that the server has refused.
 const maxRetryPause = time.Second
 
-// pauseBefore waits before the retry with this number, unless that is the first one. It reports whether there is time for the
-// retry.
-func pauseBefore(ctx context.Context, deadline time.Time, n int) bool {
-	if n == 1 {
+// pauseBefore waits before the retry with number n. The first retry follows at once, unless the server wants calm. pauseBefore
+// reports whether there is time for the retry.
+func (r h2Verdict) pauseBefore(ctx context.Context, deadline time.Time, n int) bool {
+	pause := min(5*time.Millisecond<<n, maxRetryPause)
+	switch {
+	case r.wantsCalm:
+		pause = maxRetryPause
+	case n == 1:
 		return true
 	}
-	pause := min(5*time.Millisecond<<n, maxRetryPause)
 	if !deadline.IsZero() && time.Until(deadline) <= pause {
 		return false
 	}

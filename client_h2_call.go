@@ -14,6 +14,7 @@ import (
 	"github.com/gallop-http/gallop/internal/h2client"
 	"github.com/gallop-http/gallop/internal/hpack"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/http2"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
@@ -359,7 +360,8 @@ func (x *h2Exchange) explain(err error) error {
 	case lost != nil:
 		return &ClosedError{Addr: x.cc.addr, Reused: x.reused, Written: lost.Written, Err: lost.Err, unprocessed: lost.Unprocessed, overH2: true}
 	case errors.As(err, &reset):
-		return &StreamError{Code: uint32(reset.Code), err: reset, remote: reset.Err == nil}
+		refused := reset.Code == http2.RefusedStream || reset.Code == http2.HTTP11Required && !gotHead
+		return &StreamError{Code: uint32(reset.Code), err: reset, unprocessed: refused && reset.Err == nil}
 	case errors.As(err, &excess):
 		return &ErrSmallBuffer{&ParseError{
 			StatusCode: http1.ErrHeadTooLarge.Status,

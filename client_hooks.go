@@ -247,7 +247,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if reqTimeout > 0 {
 		deadline = time.Now().Add(reqTimeout)
 	}
-	if c.speaksH2C() || c.Protocols != nil && !c.Protocols.HTTP1() {
+	if !c.mayUseH1() {
 		return nil, errNeedsHTTP1
 	}
 	cc, err := c.getHTTP1(context.Background(), deadline, nil, connectionClose, false)

@@ -53,7 +53,7 @@ func (c *HostClient) kept(m *pool.Member) {
 // getHTTP1 returns an HTTP/1 connection for one call. If the pool has HTTP/2 connections, it dials.
 func (c *HostClient) getHTTP1(ctx context.Context, deadline time.Time, trace *ClientTrace, fresh, roundTrip bool) (*ClientConn, error) {
 	if c.mayUseH2() {
-		ctx = context.WithValue(ctx, only1Key{}, true)
+		ctx = withOnly1(ctx)
 	}
 	for {
 		cc, other, err := c.getConn(ctx, deadline, trace, fresh, roundTrip)

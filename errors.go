@@ -15,7 +15,6 @@ import (
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/http1"
-	"github.com/gallop-http/gallop/internal/http2"
 )
 
 // Errors of Args.
@@ -512,18 +511,17 @@ type StreamError struct {
 	// Code is the error code (RFC 9113 §7), for example 8 for CANCEL.
 	Code uint32
 
-	err    error
-	remote bool // the server has reset the stream
+	err         error
+	unprocessed bool // the server has said that it has not acted on the request
 }
 
 // Error returns a text with the name of the error code, or with the rule that the server has broken.
 func (e *StreamError) Error() string { return "gallop: " + e.err.Error() }
 
-// NotProcessed reports whether the server has refused the request without acting on it (REFUSED_STREAM, RFC 9113 §8.7). If
-// NotProcessed returns true, you may resend even a non-idempotent request. See [SafeToRetry].
-func (e *StreamError) NotProcessed() bool {
-	return e.remote && http2.Code(e.Code) == http2.RefusedStream
-}
+// NotProcessed reports whether the server has refused the request without acting on it: with the code REFUSED_STREAM (RFC
+// 9113 §8.7), or with HTTP_1_1_REQUIRED before the response. If NotProcessed returns true, you may resend even a
+// non-idempotent request. See [SafeToRetry].
+func (e *StreamError) NotProcessed() bool { return e.unprocessed }
 
 type timeoutError struct{}
 

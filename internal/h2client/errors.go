@@ -24,10 +24,20 @@ var (
 )
 
 var (
-	errPing   = errors.New("the server has not responded to an HTTP/2 PING")
-	errGoAway = errors.New("the server is closing the HTTP/2 connection")
-	errStale  = errors.New("the idle HTTP/2 connection has ended")
+	errPing  = errors.New("the server has not responded to an HTTP/2 PING")
+	errStale = errors.New("the idle HTTP/2 connection has ended")
 )
+
+// GoAwayError is why a connection accepts no further calls: the server has sent GOAWAY with a code.
+type GoAwayError struct{ Code http2.Code }
+
+// Error implements error.
+func (e *GoAwayError) Error() string {
+	if e.Code == http2.NoError {
+		return "the server is closing the HTTP/2 connection"
+	}
+	return "the server is closing the HTTP/2 connection: " + e.Code.String()
+}
 
 // LostError is returned if the connection ended before the call. Err says why.
 type LostError struct {

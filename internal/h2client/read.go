@@ -122,15 +122,15 @@ func (c *Conn) take(ev *http2.Event) {
 	case http2.SettingsChanged:
 		c.updateRoom()
 	case http2.GoingAway:
-		c.goAway(ev.Stream)
+		c.goAway(ev.Stream, ev.Code)
 	}
 }
 
 // goAway ends the calls whose streams the server does not accept. c is locked.
-func (c *Conn) goAway(last uint32) {
+func (c *Conn) goAway(last uint32, code http2.Code) {
 	for _, call := range c.calls {
 		if call != nil && call.id > last {
-			call.lost(errGoAway)
+			call.lost(&GoAwayError{code})
 		}
 	}
 	c.updateRoom()

@@ -2,13 +2,17 @@ package http2client_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -312,6 +316,127 @@ func TestExecutions(t *testing.T) {
 			if synctest.Wait(); c.ConnsCount() != 0 {
 				t.Errorf("seed %d: %d connections are open", seed, c.ConnsCount())
 			}
+		})
+	}
+}
+
+// A server can want a request over HTTP/1, which it then gets, whatever its method. Without HTTP/1, the call fails.
+func TestHTTP11Required(t *testing.T) {
+	var over1, over2 atomic.Int32
+	over1Only := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		over1.Add(1)
+		fmt.Fprintf(w, "%s %s", r.Proto, body)
+	})
+	cases := []struct {
+		name   string
+		refuse func(fr *http2.Framer, id uint32)
+		want   string // the error without HTTP/1
+	}{
+		{"RST_STREAM", func(fr *http2.Framer, id uint32) { fr.WriteRSTStream(id, http2.ErrCodeHTTP11Required) }, "HTTP_1_1_REQUIRED"},
+		{"GOAWAY", func(fr *http2.Framer, id uint32) { fr.WriteGoAway(0, http2.ErrCodeHTTP11Required, nil) }, "HTTP_1_1_REQUIRED"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			over1.Store(0)
+			over2.Store(0)
+			s := httptest.NewUnstartedServer(over1Only)
+			s.TLS = &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
+			s.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, nc *tls.Conn, _ http.Handler) {
+				io.ReadFull(nc, make([]byte, len(http2.ClientPreface)))
+				fr := http2.NewFramer(nc, nc)
+				fr.WriteSettings()
+				for {
+					f, err := fr.ReadFrame()
+					if err != nil {
+						return
+					}
+					if _, ok := f.(*http2.HeadersFrame); ok {
+						over2.Add(1)
+						tc.refuse(fr, f.Header().StreamID)
+					}
+				}
+			}}
+			s.StartTLS()
+			defer s.Close()
+			c := secured(t, s.Listener.Addr().String())
+			for range 3 {
+				start(c, request(c, "POST", "/", "body")).want(t, "HTTP/1.1 body")
+			}
+			if over1.Load() != 3 || over2.Load() == 0 {
+				t.Errorf("%d requests over HTTP/1, and %d over HTTP/2", over1.Load(), over2.Load())
+			}
+			only2 := secured(t, s.Listener.Addr().String())
+			only2.Protocols = protocols(h2)
+			start(only2, request(c, "POST", "/", "body")).fails(t, tc.want)
+			stream := request(c, "POST", "/", "")
+			stream.SetBodyStream(strings.NewReader("body"), -1)
+			start(secured(t, s.Listener.Addr().String()), stream).fails(t, tc.want)
+		})
+	}
+}
+
+// A server that wants calm gets the request again after a pause.
+func TestCalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := scripted(t)
+		call := start(c, request(c, "GET", "/", ""))
+		s.accept()
+		s.wants("HEADERS 1 end")
+		began := time.Now()
+		s.must(s.fr.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, nil))
+		old := s.nc
+		s.accept()
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the client tries again after %v", took)
+		}
+		s.wants("HEADERS 1 end")
+		s.respond(1, "hello")
+		call.want(t, "hello")
+		old.Close()
+	})
+}
+
+// A connection that does not serve a host may have a response of 421. The request is sent once more on another connection, if it
+// was not the first one on its connection.
+func TestMisdirected(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c, s := scripted(t)
+			c.StreamResponseBody = streams
+			misdirect := func(id uint32) {
+				s.head(id, false, ":status", "421")
+				s.must(s.fr.WriteData(id, true, []byte("not here")))
+			}
+			first := start(c, request(c, "POST", "/", "body"))
+			s.accept()
+			s.wants("HEADERS 1", `DATA 1 "body" end`)
+			misdirect(1)
+			if first.want(t, "not here"); first.resp.StatusCode() != 421 {
+				t.Error(first.resp.StatusCode())
+			}
+			second := start(c, request(c, "POST", "/", "body"))
+			s.wants("HEADERS 3", `DATA 3 "body" end`)
+			misdirect(3)
+			s.accept()
+			s.wants("HEADERS 1", `DATA 1 "body" end`)
+			s.respond(1, "here")
+			second.want(t, "here")
+
+			stream := request(c, "POST", "/", "")
+			stream.SetBodyStream(strings.NewReader("x"), 1)
+			third := start(c, stream)
+			s.wants("HEADERS 3", `DATA 3 "x"`, `DATA 3 "" end`)
+			misdirect(3)
+			third.want(t, "not here")
+
+			fourth := start(c, request(c, "GET", "/", ""))
+			s.wants("HEADERS 5 end")
+			misdirect(5)
+			s.accept()
+			s.wants("HEADERS 1 end")
+			misdirect(1)
+			fourth.want(t, "not here")
 		})
 	}
 }
