@@ -50,6 +50,7 @@ func newH2ClientConn(c *HostClient, nc net.Conn, addr string) *h2ClientConn {
 		RoomChanged: func() { c.pool.RoomChanged(&cc.member) },
 		Heard:       cc.probe.Heard,
 	})
+	cc.member.Many = true
 	cc.member.Init(cc)
 	return cc
 }

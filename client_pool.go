@@ -30,6 +30,7 @@ func (c *HostClient) poolOptions() *pool.Options {
 		Wait:   c.set.connWait,
 
 		Dial: c.dialPooled, Loyal: c.dialsSimply(), Shared: c.expectsH2,
+		Strict: c.HTTP2 != nil && c.HTTP2.StrictMaxConcurrentRequests,
 
 		Full: ErrNoFreeConns, Late: ErrTimeout, Ended: endedBy,
 		DialFailed: func(err error) error { return inPhase(err, phaseDial, "") },

@@ -85,8 +85,7 @@ func (p *Protocols) checkServer() error {
 // net/http.HTTP2Config. In each field, zero means the default. If a field applies only to clients or only to servers,
 // the comment on the field says so.
 //
-// The field StrictMaxConcurrentRequests has no effect yet, and clients ignore CountError. Do not change an HTTP2Config
-// that a Server or client already uses.
+// Do not change an HTTP2Config that a Server or client already uses.
 type HTTP2Config struct {
 	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a Server. The
 	// server refuses additional streams with the error code REFUSED_STREAM. Clients can safely repeat refused requests. The
@@ -94,8 +93,8 @@ type HTTP2Config struct {
 	MaxConcurrentStreams int
 
 	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit on streams.
-	// By default, the client opens another connection instead, until it reaches the limit MaxConns or MaxConnsPerHost.
-	// This version ignores StrictMaxConcurrentRequests.
+	// A call waits until another call ends, until its deadline passes, or until its context is done. By default, the client
+	// opens another connection instead, until it reaches the limit MaxConns or MaxConnsPerHost.
 	StrictMaxConcurrentRequests bool
 
 	// MaxDecoderHeaderTableSize limits the size of the table for decompressing received headers, in bytes (RFC 7541 §4.2).

@@ -59,6 +59,7 @@ func (p *Pool) dialed(d *dialing, m *Member, err, failure error, late bool) {
 	p.mu.Lock()
 	if m != nil {
 		m.calls = 1 // or so it seems to Put and Discard
+		p.setRoom(m, m.room)
 		p.usedAt = Now()
 	}
 	taken, led := p.endDial(d, m, err, failure), p.stopLeading(d)

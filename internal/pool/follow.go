@@ -6,11 +6,15 @@ package pool
 //
 // If the dial fails, the followers get the same error, unless the dial ended with the call that began it. In that case the
 // first follower dials.
+//
+// If the pool is strict, calls also follow a connection that carries several calls: they wait for room on it. When it accepts no
+// further calls, one of them dials.
 
 func (p *Pool) isShared() bool { return p.opts.Shared != nil && p.opts.Shared() }
 
-// mustFollow reports whether a call that needs a connection has to wait for the dial of another call. p is locked.
-func (p *Pool) mustFollow() bool { return p.leading > 0 && p.isShared() }
+// mustFollow reports whether a call that needs a connection has to wait for the dial of another call, or for room on a connection
+// that carries several calls. p is locked.
+func (p *Pool) mustFollow() bool { return p.many > 0 || p.leading > 0 && p.isShared() }
 
 // stopLeading notes that no call follows d any more, and reports whether calls did. p is locked.
 func (p *Pool) stopLeading(d *dialing) bool {

@@ -152,3 +152,33 @@ func TestFreshCallsDoNotFollow(t *testing.T) {
 		w.counts(3, 3)
 	})
 }
+
+// Calls of a strict pool wait for room on a connection that carries several calls. They dial when there is none that accepts calls.
+func TestStrict(t *testing.T) {
+	in(t, func(o *Options) {
+		shares(o)
+		o.Strict = true
+	}, func(w *world) {
+		w.room, w.many, w.takes = 2, true, time.Second
+		var calls []*call
+		for range 6 {
+			calls = append(calls, w.wait())
+		}
+		time.Sleep(time.Minute)
+		w.has(calls, 1, 1, 0, 0, 0, 0)
+		w.counts(1, 0)
+		w.Put(calls[0].m)
+		w.has(calls, 1, 1, 1, 0, 0, 0)
+		w.conns[0].room = 0
+		w.RoomChanged(calls[1].m)
+		time.Sleep(time.Second)
+		w.has(calls, 1, 1, 1, 2, 2, 0)
+		w.Put(calls[1].m)
+		w.Put(calls[2].m)
+		w.counts(1, 0)
+		w.Discard(calls[3].m)
+		time.Sleep(time.Second)
+		w.has(calls, 1, 1, 1, 2, 2, 3)
+		w.counts(1, 0)
+	})
+}

@@ -54,6 +54,10 @@ type Options struct {
 	// locked. Nil means that it is not.
 	Shared func() bool
 
+	// Strict makes calls wait for room on connections that carry several calls, if there is one, instead of dialing another
+	// connection. Such a wait is not limited by Wait.
+	Strict bool
+
 	Full       error                       // of a call that could not wait, or not any longer
 	Late       error                       // of a call whose deadline passed while it waited
 	Ended      func(context.Context) error // returns the error of a call whose context is done
@@ -72,12 +76,17 @@ type Member struct {
 	// idle.
 	Uses int
 
-	idleAt Moment            // when the last call on it ended
-	place  list.Node[Member] // in Pool.idle or Pool.shared
-	calls  int               // in flight
-	room   int               // for so many calls, or gone
-	shares bool              // it is in Pool.shared
-	conn   Conn
+	// Many says that the connection carries as many calls at the same time as it has room for. The owner sets it before the
+	// pool gets the connection.
+	Many bool
+
+	idleAt  Moment            // when the last call on it ended
+	place   list.Node[Member] // in Pool.idle or Pool.shared
+	calls   int               // in flight
+	room    int               // for so many calls, or gone
+	shares  bool              // it is in Pool.shared
+	counted bool              // it counts in Pool.many
+	conn    Conn
 }
 
 // gone is the room of a connection that is closed, or about to be. The connection does not count in Pool.open, unless
@@ -106,6 +115,7 @@ type Pool struct {
 	dials   list.List[dialing] // calls that wait for a dial, which are older than those that wait for a place
 	waiters list.List[waiter]
 	leading int // dials, or places for dials, whose connections other calls wait for
+	many    int // connections with Member.Many that accept calls; only with Options.Strict
 	lock    waiterLock
 	expiry  Moment // when waits are looked at; 0 if never
 	usedAt  Moment // when a connection was last dialed or given back
@@ -164,7 +174,7 @@ func (p *Pool) Get(ctx context.Context, deadline time.Time, fresh bool) (*Member
 	var old *Member
 	if p.open >= p.max {
 		if old = p.idle.PopFirst(); old != nil {
-			old.room = gone
+			p.setRoom(old, gone)
 		}
 	}
 	return p.make(ctx, deadline, old, true) // unlocks
@@ -236,7 +246,7 @@ func (p *Pool) Put(m *Member) (idle bool) {
 	var surplus *Member
 	if p.idle.Len() > p.opts.MaxIdle {
 		surplus = p.idle.PopFirst()
-		surplus.room = gone
+		p.setRoom(surplus, gone)
 	}
 	watch := !p.watched
 	p.watched = true
@@ -260,7 +270,7 @@ func (p *Pool) Discard(m *Member) {
 	p.mu.Lock()
 	m.calls--
 	leaves := m.room != gone
-	m.room = gone
+	p.setRoom(m, gone)
 	p.file(m)
 	p.mu.Unlock()
 	if leaves {
@@ -306,7 +316,7 @@ func (p *Pool) CloseIdle(since Moment) {
 			return
 		}
 		p.idle.Remove(&m.place)
-		m.room = gone
+		p.setRoom(m, gone)
 		p.mu.Unlock()
 		p.drop(m)
 	}

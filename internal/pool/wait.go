@@ -68,7 +68,7 @@ func (p *Pool) giveWaiter(m *Member) bool {
 	p.waiters.Remove(&w.place)
 	m.calls++
 	if w.fresh {
-		m.room = gone
+		p.setRoom(m, gone)
 	}
 	w.end(m, nil)
 	return true

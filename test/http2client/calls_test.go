@@ -521,6 +521,44 @@ func TestStreamLimit(t *testing.T) {
 	})
 }
 
+// With StrictMaxConcurrentRequests, calls wait for the connection that there is, and use another one when it goes away.
+func TestStrictMaxConcurrentRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := scripted(t)
+		c.HTTP2 = &gallop.HTTP2Config{StrictMaxConcurrentRequests: true}
+		first := start(c, request(c, "GET", "/", ""))
+		s.accept(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
+		s.wants("HEADERS 1 end")
+		var calls []*result
+		for range 3 {
+			synctest.Wait()
+			calls = append(calls, start(c, request(c, "GET", "/", "")))
+		}
+		limited := request(c, "GET", "/", "")
+		limited.SetTimeout(time.Second)
+		start(c, limited).fails(t, "timeout")
+		s.respond(1, "1")
+		first.want(t, "1")
+		s.wants("HEADERS 3 end")
+		s.respond(3, "3")
+		calls[0].want(t, "3")
+		s.wants("HEADERS 5 end")
+		s.must(s.fr.WriteGoAway(5, http2.ErrCodeNo, nil))
+		old, fr := s.nc, s.fr
+		s.accept(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
+		s.wants("HEADERS 1 end")
+		s.must(fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 5, BlockFragment: []byte{0x88}, EndHeaders: true})) // :status 200
+		s.must(fr.WriteData(5, true, []byte("5")))
+		s.respond(1, "1")
+		calls[1].want(t, "5")
+		calls[2].want(t, "1")
+		if n := s.dials.Load(); n != 2 {
+			t.Errorf("%d dials", n)
+		}
+		old.Close()
+	})
+}
+
 // Settings that concern connections: their age, and idle ones.
 func TestConnectionLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
