@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -46,10 +47,11 @@ func newH2ClientConn(c *HostClient, nc net.Conn, addr string) *h2ClientConn {
 	cc := &h2ClientConn{owner: c, nc: nc, addr: addr, created: time.Now(), id: lastClientConn.Add(1)}
 	cc.remote, cc.local, cc.tls = nc.RemoteAddr(), nc.LocalAddr(), tlsStateOf(nc)
 	cc.probe.Init(nc)
-	cc.wire = h2client.New(nc, c.h2, h2client.Hooks{
-		RoomChanged: func() { c.pool.RoomChanged(&cc.member) },
-		Heard:       cc.probe.Heard,
-	})
+	hooks := h2client.Hooks{RoomChanged: func() { c.pool.RoomChanged(&cc.member) }, Heard: cc.probe.Heard}
+	if c.HTTP2 != nil && c.HTTP2.CountError != nil {
+		hooks.CountError = c.HTTP2.countSafely
+	}
+	cc.wire = h2client.New(nc, c.h2, hooks)
 	cc.member.Many = true
 	cc.member.Init(cc)
 	return cc
@@ -138,6 +140,16 @@ func (c *HostClient) resolveH2() *h2client.Options {
 		PingTimeout: orDefault(from.PingTimeout, defaultPingTimeout),
 		WriteStall:  max(from.WriteByteTimeout, 0),
 	}
+}
+
+// countSafely calls CountError, and logs a panic.
+func (h *HTTP2Config) countSafely(errType string) {
+	defer func() {
+		if v := recover(); v != nil {
+			defaultLogger.Printf("panic in CountError: %v\n%s", v, debug.Stack())
+		}
+	}()
+	h.CountError(errType)
 }
 
 // defaultClientEncoder is larger than that of servers, because clients repeat most headers of their requests.

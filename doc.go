@@ -214,7 +214,6 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names that have no effect are marked Deprecated. [Client.HTTP2], [HostClient.HTTP2] and some fields of [HTTP2Config]
-// have no effect yet, but are not marked, because a later version will use them. The module compat/fasthttp lets a
-// program keep its fasthttp imports unchanged.
+// Names that have no effect are marked Deprecated. The module compat/fasthttp lets a program keep its fasthttp imports
+// unchanged.
 package gallop

@@ -133,7 +133,8 @@ type HTTP2Config struct {
 
 	// WriteByteTimeout limits how long a connection waits until it can write at least one byte of its pending data. After
 	// that time, the connection is closed, up to two seconds late. Zero or a negative value means no timeout. The write
-	// timeouts of a Server also apply.
+	// timeouts of a Server also apply. A client writes at most 16 KiB at a time, and closes the connection if that takes
+	// longer than WriteByteTimeout.
 	WriteByteTimeout time.Duration
 
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits. By default, the server
@@ -146,7 +147,7 @@ type HTTP2Config struct {
 	// respond to a PING frame, errType is "conn_close_lost_ping". The number of different values is small.
 	//
 	// CountError must be safe for concurrent calls, and must not block: the connection waits for it. If CountError panics,
-	// the server logs the panic. CountError may be nil.
+	// gallop logs the panic. CountError may be nil.
 	CountError func(errType string)
 }
 

@@ -18,7 +18,7 @@ type Options struct {
 
 	PingAfter   time.Duration // without input while calls are open, until PING is sent; 0: never
 	PingTimeout time.Duration // without input after that, until the connection fails
-	WriteStall  time.Duration // how long a write may take, until the connection fails; 0: forever
+	WriteStall  time.Duration // how long the next 16 KiB may take to be written, until the connection fails; 0: forever
 }
 
 // Hooks are what a connection asks and tells its owner. They are called without locks of this package.
@@ -28,6 +28,9 @@ type Hooks struct {
 
 	// Heard reports whether input has arrived on the connection, which is idle and which nobody reads. It may be nil.
 	Heard func() bool
+
+	// CountError is called with the type of each error of the server. It may be nil, and must not panic.
+	CountError func(errType string)
 }
 
 // Conn is an HTTP/2 connection of a client. All methods may be called concurrently.
@@ -46,12 +49,13 @@ type Conn struct {
 	held     int     // of calls that are not nil
 	free     *Call   // ended calls, for the next ones
 	spare    http2.Message
-	failed   error // why the connection has ended
-	broken   error // why nothing can be written any more
-	changed  bool  // the owner does not know the room yet
-	used     bool  // there was a call, or Start was called
-	reading  bool  // a goroutine reads
-	retiring bool  // it is about to stop
+	failed   error    // why the connection has ended
+	broken   error    // why nothing can be written any more
+	changed  bool     // the owner does not know the room yet
+	errs     []string // types of errors that were not counted yet
+	used     bool     // there was a call, or Start was called
+	reading  bool     // a goroutine reads
+	retiring bool     // it is about to stop
 	closed   bool
 	in       []byte // the start of a frame of which the rest has not arrived, while nobody reads
 
@@ -129,13 +133,23 @@ func (c *Conn) hangUp() {
 	c.nc.Close()
 }
 
-// unlock unlocks c, and tells the owner about changes.
+// unlock unlocks c, and tells the owner about changes and errors.
 func (c *Conn) unlock() {
-	changed := c.changed
-	c.changed = false
+	changed, errs := c.changed, c.errs
+	c.changed, c.errs = false, nil
 	c.mu.Unlock()
+	for _, errType := range errs {
+		c.hooks.CountError(errType)
+	}
 	if changed && c.hooks.RoomChanged != nil {
 		c.hooks.RoomChanged()
+	}
+}
+
+// count notes an error of the server, to be counted. c is locked.
+func (c *Conn) count(errType string) {
+	if c.hooks.CountError != nil {
+		c.errs = append(c.errs, errType)
 	}
 }
 
@@ -171,6 +185,7 @@ const lastWords = time.Second
 
 // failEngine ends the connection because of an error of the server, which gets GOAWAY. c is locked.
 func (c *Conn) failEngine(err *http2.Error) {
+	c.count(err.Type())
 	c.fail(err)
 	_ = c.nc.SetWriteDeadline(time.Now().Add(lastWords))
 }

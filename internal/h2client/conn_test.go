@@ -1,6 +1,7 @@
 package h2client
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -171,4 +172,62 @@ func TestCloseWithCalls(t *testing.T) {
 		want(t, call.result(), "error: use of closed network connection")
 		p.wants("EOF")
 	})
+}
+
+// A server that reads slowly does not end the connection, as long as the next bytes are written in time.
+func TestSlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := testOptions()
+		o.WriteStall = 5 * time.Second
+		c, p := script(t, o, Hooks{})
+		p.must(p.fr.WriteWindowUpdate(0, 1<<30))
+		p.must(p.fr.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30}))
+		synctest.Wait()
+		call := c.must(t, post("/", strings.Repeat("x", 1<<20)))
+		began := time.Now()
+		for got := 0; got < 1<<20; {
+			time.Sleep(time.Second)
+			var n int
+			frame := p.next()
+			if fmt.Sscanf(frame, "DATA 1 %d", &n); strings.Contains(frame, "EOF") {
+				t.Fatal(frame)
+			}
+			got += n
+		}
+		if took := time.Since(began); took < 30*time.Second {
+			t.Error("the server was not slow:", took)
+		}
+		p.head(1, true, ":status", "204")
+		want(t, call.result(), "204 ")
+	})
+}
+
+// The errors of a server are counted by their types.
+func TestCountError(t *testing.T) {
+	cases := []struct {
+		want string
+		run  func(p *peer)
+	}{
+		{"stream_protocol_error_status", func(p *peer) { p.head(1, true, ":status", "99") }},
+		{"conn_protocol_error_idle_stream", func(p *peer) { p.must(p.fr.WriteData(3, true, nil)) }},
+		{"conn_close_lost_ping", func(p *peer) { time.Sleep(time.Minute) }},
+		{"", func(p *peer) { p.must(p.fr.WriteRSTStream(1, http2.ErrCodeInternal)) }},
+	}
+	for _, tc := range cases {
+		t.Run(tc.want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := testOptions()
+				o.PingAfter, o.PingTimeout = 10*time.Second, 10*time.Second
+				var counted []string
+				c, p := script(t, o, Hooks{CountError: func(errType string) { counted = append(counted, errType) }})
+				call := c.must(t, get("/"))
+				p.wants("HEADERS 1 end")
+				tc.run(p)
+				call.result()
+				if synctest.Wait(); strings.Join(counted, " ") != tc.want {
+					t.Errorf("counted %q", counted)
+				}
+			})
+		})
+	}
 }

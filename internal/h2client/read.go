@@ -118,7 +118,12 @@ func (c *Conn) take(ev *http2.Event) {
 	case http2.Trailers:
 		c.calls[ev.Slot].takeTrailers(&c.spare.Head.Fields, ev.Excess)
 	case http2.Reset:
+		if ev.Err != nil {
+			c.count(ev.Err.Type())
+		}
 		c.calls[ev.Slot].takeReset(&ResetError{ev.Code, ev.Err})
+	case http2.Rejected:
+		c.count(ev.Err.Type())
 	case http2.SettingsChanged:
 		c.updateRoom()
 	case http2.GoingAway:

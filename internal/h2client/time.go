@@ -71,6 +71,7 @@ func (c *Conn) tick() {
 	switch {
 	case t.due != 0:
 		if time.Duration(at-t.due) >= c.opts.PingTimeout {
+			c.count("conn_close_lost_ping") // as net/http calls it
 			c.fail(errPing)
 			c.unlock()
 			c.endFailed(false)

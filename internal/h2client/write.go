@@ -54,18 +54,23 @@ func (c *Conn) write() {
 			out = c.out
 		}
 		c.unlock()
+		piece := out
 		if stall := c.opts.WriteStall; stall > 0 {
+			piece = out[:min(len(out), stallPiece)]
 			_ = c.nc.SetWriteDeadline(time.Now().Add(stall))
 		}
-		n, err := c.nc.Write(out)
+		n, err := c.nc.Write(piece)
 		c.mu.Lock()
-		c.unsent = nil
+		c.unsent = out[len(piece):]
 		c.wroteSome(n, err)
 	}
 	c.writing = false
 	c.unlock()
 	c.endFailed(true)
 }
+
+// stallPiece is how many bytes have to be written within Options.WriteStall.
+const stallPiece = 16 << 10
 
 func (c *Conn) hasOutput() bool { return len(c.engine.Out()) > 0 }
 

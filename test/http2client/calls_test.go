@@ -679,3 +679,27 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%v allocations per call", allocs)
 	}
 }
+
+// CountError gets the errors of servers. If it panics, nothing else happens.
+func TestCountError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := scripted(t)
+		var counted atomic.Pointer[string]
+		c.HTTP2 = &gallop.HTTP2Config{CountError: func(errType string) {
+			counted.Store(&errType)
+			panic("on purpose")
+		}}
+		call := start(c, request(c, "GET", "/", ""))
+		s.accept()
+		s.wants("HEADERS 1 end")
+		s.head(1, true, ":status", "99")
+		call.fails(t, "status")
+		if got := counted.Load(); got == nil || *got != "stream_protocol_error_status" {
+			t.Error(got)
+		}
+		call = start(c, request(c, "GET", "/", ""))
+		s.wants("RST_STREAM 1 PROTOCOL_ERROR", "HEADERS 3 end")
+		s.respond(3, "hello")
+		call.want(t, "hello")
+	})
+}
