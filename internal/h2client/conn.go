@@ -45,17 +45,17 @@ type Conn struct {
 
 	mu       sync.Mutex
 	engine   http2.Conn
-	calls    []*Call // by slot
-	held     int     // of calls that are not nil
-	free     *Call   // ended calls, for the next ones
-	spare    http2.Message
-	failed   error    // why the connection has ended
-	broken   error    // why nothing can be written any more
-	changed  bool     // the owner does not know the room yet
-	errs     []string // types of errors that were not counted yet
-	used     bool     // there was a call, or Start was called
-	reading  bool     // a goroutine reads
-	retiring bool     // it is about to stop
+	calls    []*Call       // by slot
+	held     int           // of calls that are not nil
+	free     *Call         // ended calls, for the next ones
+	spare    http2.Message // gets the next head; its Head is nil while no goroutine reads
+	failed   error         // why the connection has ended
+	broken   error         // why nothing can be written any more
+	changed  bool          // the owner does not know the room yet
+	errs     []string      // types of errors that were not counted yet
+	used     bool          // there was a call, or Start was called
+	reading  bool          // a goroutine reads
+	retiring bool          // it is about to stop
 	closed   bool
 	in       []byte // the start of a frame of which the rest has not arrived, while nobody reads
 
@@ -75,7 +75,6 @@ func New(nc net.Conn, opts *Options, hooks Hooks) *Conn {
 	c.socket.init(nc)
 	c.readFunc, c.writeFunc = c.read, c.write
 	c.drained.L = &c.mu
-	c.spare.Head = new(message.Head)
 	c.engine.Init(&opts.Engine)
 	c.room.Store(int32(c.engine.MaxOpen()))
 	return c
@@ -205,7 +204,7 @@ func (c *Conn) wake() error {
 			c.fail(errStale)
 			return errStale
 		}
-		c.reading = true
+		c.reading, c.spare.Head = true, new(message.Head)
 		go c.readFunc()
 	}
 	c.used = true

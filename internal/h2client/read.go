@@ -45,7 +45,7 @@ func (c *Conn) read() {
 
 // stopReading ends the reading goroutine. c is locked.
 func (c *Conn) stopReading(buf []byte) {
-	c.reading = false
+	c.reading, c.spare = false, http2.Message{}
 	if c.failed == nil {
 		c.retiring = false
 		_ = c.nc.SetReadDeadline(time.Time{})

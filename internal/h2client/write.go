@@ -61,7 +61,9 @@ func (c *Conn) write() {
 		}
 		n, err := c.nc.Write(piece)
 		c.mu.Lock()
-		c.unsent = out[len(piece):]
+		if c.unsent = out[len(piece):]; len(c.unsent) == 0 {
+			c.unsent = nil // so that out can be freed
+		}
 		c.wroteSome(n, err)
 	}
 	c.writing = false
