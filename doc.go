@@ -99,11 +99,11 @@
 //	h1_close.go           refusals, ending HTTP/1 connections
 //	h1_hijack.go          handing connections over
 //	h1_plain.go           the common response, written fast
-//	h1_response.go        sending responses
+//	h1_response.go        sending responses, announcing streams
 //	h1_serve.go           serving one request after another
-//	h1_stream.go          announcing bodies that are streams
 //	h1_wire.go            the HTTP/1 wire, its steps
 //	h2_body.go            collecting and reading request bodies
+//	h2_limits.go          limits that HTTP/2 connections share
 //	h2_output.go          sending frames, waiting for windows
 //	h2_response.go        encoding responses
 //	h2_serve.go           steps of an HTTP/2 connection

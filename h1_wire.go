@@ -17,9 +17,8 @@ import (
 //	h1_serve.go      the loop, and what a request goes through
 //	h1_body.go       the body of the request: the one owner of its framing
 //	h1_body_rest.go  what the handler leaves of the body
-//	h1_response.go   how a response becomes bytes, also an interim one
+//	h1_response.go   how a response becomes bytes, also an interim one, and one with a body that is a stream
 //	h1_plain.go      how most responses do
-//	h1_stream.go     bodies that are streams
 //	h1_close.go      responses to refused requests, and how a connection ends
 //	h1_hijack.go     handing a connection over
 //

@@ -62,37 +62,47 @@ func (st *h2Stream) collect() (complete bool) {
 	if st.err != nil {
 		return true
 	}
-	c.borrow()
-	c.engine.Consumed(st.id, len(st.body))
-	if n := st.x.body.announced; n > 0 && !st.ended {
-		c.engine.GrowWindow(st.id, uint32(min(n, mostWindow)))
+	if st.collects = true; st.collected() {
+		return true
 	}
-	st.collects = true
-	return st.collected()
+	if !st.reserveFirst() {
+		st.reason = errBodyMemory
+		st.endCollecting()
+		return true
+	}
+	c.borrow()
+	st.owed = st.body.len()
+	st.credit()
+	return false
 }
-
-// mostWindow is how large the window of a stream becomes at most for a body that is collected.
-const mostWindow = 1 << 20
 
 // collected ends collecting if the body is complete or too large. The lock of c is held.
 func (st *h2Stream) collected() bool {
-	x := st.x
-	if st.got > x.maxBody {
+	switch {
+	case st.got > st.x.maxBody:
 		st.reason = ErrBodyTooLarge
-	} else if !st.ended {
+	case !st.ended:
 		return false
 	}
-	st.collects = false
+	st.endCollecting()
+	return true
+}
+
+// endCollecting ends collecting, because the body is complete or st.reason is set. The lock of c is held.
+func (st *h2Stream) endCollecting() {
+	x := st.x
+	st.collects, st.starved = false, false
 	st.showTrailers()
 	req := &x.ctx.Request
 	bufpool.Put(req.body.buf)
-	req.body.buf, st.body = st.body, nil
+	req.body.buf = st.body.take()
 	x.body.kind = message.NoBody
 	if st.reason != nil {
 		x.body.kind, x.body.err = message.UntilClose, st.reason
 		req.body.buf = req.body.buf[:0]
+		return
 	}
-	return true
+	st.c.engine.Delivered(len(req.body.buf))
 }
 
 // data takes bytes of the body. The lock of c is held.
@@ -104,18 +114,18 @@ func (st *h2Stream) data(p []byte, end bool) {
 	st.got += int64(len(p))
 	st.ended = st.ended || end
 	if st.cutRead || st.err != nil || st.reason != nil {
-		c.engine.Consumed(st.id, len(p)) // nobody reads it
+		c.engine.Collected(st.id, len(p)) // nobody reads it
 		return
 	}
 	if len(p) > 0 {
-		st.body = append(bufpool.Grow(st.body, len(p)), p...)
+		st.body.add(p)
 	}
 	switch {
+	case st.collects && st.collected():
+		c.todo.push(st)
 	case st.collects:
-		c.engine.Consumed(st.id, len(p))
-		if st.collected() {
-			c.todo.push(st)
-		}
+		st.owed += len(p)
+		st.credit()
 	case st.judged:
 		st.change.Broadcast()
 	}
@@ -150,7 +160,7 @@ func (st *h2Stream) showTrailers() {
 func (st *h2Stream) bodyEnded() bool {
 	st.c.mu.Lock()
 	defer st.c.unlock()
-	return st.ended && len(st.body) == 0
+	return st.ended && st.body.len() == 0
 }
 
 // awaitsBody reports whether no byte of the body has arrived.
@@ -171,22 +181,37 @@ func (st *h2Stream) readBody(p []byte) (n int, err error) {
 		}
 		return 0, err
 	}
-	n = copy(p, st.body)
+	n = copy(p, st.body.unread())
+	st.fresh += n
 	st.used(n)
+	st.widen()
 	return n, nil
 }
 
-// used drops bytes of the body that were read. The lock of c is held.
+// used drops bytes of the body that were read, and gives the client credit for more. The lock of c is held.
 func (st *h2Stream) used(n int) {
 	c := st.c
-	if st.body = st.body[:copy(st.body, st.body[n:])]; len(st.body) == 0 {
-		bufpool.Release(&st.body)
+	if st.body.drop(n); st.ended || st.err != nil {
+		c.engine.Delivered(n)
+		return
 	}
-	if !st.ended && st.err == nil {
-		c.borrow()
-		c.engine.Consumed(st.id, n)
-		c.flush()
+	c.borrow()
+	c.engine.Consumed(st.id, n)
+	c.flush()
+}
+
+// widen doubles the window of a body that the handler reads as fast as it arrives, if there is memory. In a small window, a
+// client waits for credit most of the time. The lock of c is held.
+func (st *h2Stream) widen() {
+	c := st.c
+	window := max(st.window, int(c.srv.h2.config.StreamWindow))
+	if st.ended || st.err != nil || st.body.len() > 0 || st.fresh < window || window >= mostWindow || !st.take(int64(window)) {
+		return
 	}
+	st.window, st.fresh = 2*window, 0
+	c.borrow()
+	c.engine.GrowWindow(st.id, uint32(st.window))
+	c.flush()
 }
 
 // readAll appends the whole body to dst.
@@ -196,27 +221,34 @@ func (st *h2Stream) readAll(dst []byte) ([]byte, error) {
 	defer c.unlock()
 	for {
 		if err := st.awaitBody(); err == io.EOF {
+			c.engine.Delivered(int(b.got))
 			return dst, nil
 		} else if err != nil {
 			b.err = err
 			return dst, err
 		}
-		if b.got += int64(len(st.body)); b.got > st.x.maxBody {
+		if b.got += int64(st.body.len()); b.got > st.x.maxBody {
 			b.err = ErrBodyTooLarge
 			return dst, b.err
 		}
-		dst = append(bufpool.Grow(dst, len(st.body)), st.body...)
-		st.used(len(st.body))
+		n := st.body.len()
+		dst = append(bufpool.Grow(dst, n), st.body.unread()...)
+		if st.body.drop(n); !st.ended {
+			st.owed += n
+			if b.err = st.awaitCredit(); b.err != nil {
+				return dst, b.err
+			}
+		}
 	}
 }
 
 // awaitBody waits until there are bytes of the body. At its end the error is io.EOF. The lock of c is held.
 func (st *h2Stream) awaitBody() error {
-	if len(st.body) == 0 && !st.ended && st.err == nil {
+	if st.body.len() == 0 && !st.ended && st.err == nil {
 		st.invite()
 	}
 	start := time.Now()
-	for len(st.body) == 0 && !st.ended {
+	for st.body.len() == 0 && !st.ended {
 		switch {
 		case st.err != nil:
 			return io.ErrUnexpectedEOF
@@ -236,7 +268,7 @@ func (st *h2Stream) awaitBody() error {
 	switch {
 	case st.cutRead:
 		return ErrBodyClosed
-	case len(st.body) > 0:
+	case st.body.len() > 0:
 		return nil
 	}
 	st.showTrailers()
@@ -305,4 +337,45 @@ func (st *h2Stream) setWriteDeadline(t time.Time) error {
 	st.writeBy.Store(&t)
 	go st.poke()
 	return nil
+}
+
+// unreadBytes are bytes of a body that were not read yet. The zero value has none.
+//
+//	buf    read | unread
+//	            from     len(buf)
+type unreadBytes struct {
+	buf  []byte
+	from int
+}
+
+func (u *unreadBytes) len() int { return len(u.buf) - u.from }
+
+// unread returns the bytes, until the next change.
+func (u *unreadBytes) unread() []byte { return u.buf[u.from:] }
+
+// add appends p. If more than half of the buffer was read, it moves the rest to the front before the buffer grows.
+func (u *unreadBytes) add(p []byte) {
+	if len(u.buf)+len(p) > cap(u.buf) && u.from > u.len() {
+		u.buf, u.from = u.buf[:copy(u.buf, u.unread())], 0
+	}
+	u.buf = append(bufpool.Grow(u.buf, len(p)), p...)
+}
+
+// drop drops the first n bytes. It gives the buffer back when none are left.
+func (u *unreadBytes) drop(n int) {
+	if u.from += n; u.len() == 0 {
+		u.release()
+	}
+}
+
+// take returns the bytes in a buffer that the caller owns, and leaves none.
+func (u *unreadBytes) take() (buf []byte) {
+	buf = u.buf[:copy(u.buf, u.unread())]
+	*u = unreadBytes{}
+	return buf
+}
+
+func (u *unreadBytes) release() {
+	bufpool.Put(u.buf)
+	*u = unreadBytes{}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/http2"
+	"github.com/gallop-http/gallop/internal/quota"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -63,15 +64,18 @@ func (c *h2Conn) work() {
 	var known target.KnownHost // most requests of a client are for one host
 	for {
 		c.mu.Lock()
-		st := c.todo.pop()
+		st, behind := c.todo.pop(), c.ready.first != nil
 		c.mu.Unlock()
 		switch {
 		case st == nil:
+			if c.turn != nil {
+				c.admitReady()
+			}
 			return
 		case st.gone.Load():
 			st.end()
 		case st.judged || c.judge(st, &known):
-			c.begin(st)
+			c.admit(st, behind)
 		}
 	}
 }
@@ -144,11 +148,11 @@ func (c *h2Conn) isDone() bool {
 	return last && c.held == 0 && !c.isUnsent() && !c.flushing
 }
 
-// awaitRoom waits until the client has read, on a connection that a goroutine serves.
+// awaitRoom waits until the client has read, or a handler may be called, on a connection that a goroutine serves.
 func (c *h2Conn) awaitRoom() {
 	c.mu.Lock()
 	defer c.unlock()
-	for c.engine.IsFull() && c.failed == nil {
+	for c.engine.IsFull() && c.failed == nil && !c.turned {
 		c.room.Wait()
 	}
 }
@@ -224,6 +228,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	for _, st := range c.streams {
 		st.lost(errH2Over)
 	}
+	pending := c.waiting
 	c.dropTunnels()
 	c.waiting = 0
 	for st := c.pending.pop(); st != nil; st = c.pending.pop() {
@@ -233,6 +238,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 		st.close()
 	}
 	c.unlock()
+	c.leaveHandlers(pending)
 	close()
 	bufpool.Release(&c.partial)
 	c.mu.Lock()
@@ -268,6 +274,9 @@ type h2Conns struct {
 	mu     sync.Mutex
 	first  *h2Conn
 	ending bool
+
+	handlers quota.Slots // for calls of Handler
+	bodies   quota.Bytes // for request bodies that are collected
 }
 
 // add adds a connection. It reports whether the connections are to be shut down.

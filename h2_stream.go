@@ -45,18 +45,28 @@ type h2Stream struct {
 
 	// The lock of c guards the fields below.
 	change   sync.Cond
-	body     []byte // bytes of the request body that are not read yet
-	got      int64  // bytes of the request body that have arrived
+	body     unreadBytes // of the request
+	got      int64       // bytes of the request body that have arrived
+	window   int         // the window for the body if it has grown, see widen
+	fresh    int         // bytes that the handler has read since then
 	waited   time.Duration
-	collects bool  // the body is collected before the handler is called
-	ended    bool  // the request is complete
-	err      error // why nothing can be read or written any more
-	cutRead  bool  // reads fail
-	cutWrite bool  // writes fail
+	ready    bool          // it is in the queue ready of the connection
+	starved  bool          // there is no memory for its body
+	since    int64         // since when it has been ready or starved, see h2Now
+	reserved int64         // bytes of memory for its body, see reserve
+	first    int64         // bytes for its body from the allowance of the connection
+	paused   time.Duration // how long the client got no credit
+	owed     int           // bytes of the body for which the client has got no credit yet
+	collects bool          // the body is collected before the handler is called
+	ended    bool          // the request is complete
+	err      error         // why nothing can be read or written any more
+	cutRead  bool          // reads fail
+	cutWrite bool          // writes fail
 	rest     []byte
 	restEnds bool // the stream ends with rest
 	restTail *field.List
 	tail     field.List // trailers of the request, which the handler does not see yet
+	trimmed  bool       // trim has replaced the buffer of a response that waits
 	handled  bool       // the handler has returned, and its response is complete but for rest
 }
 
@@ -143,6 +153,7 @@ func (st *h2Stream) callHandler() {
 
 // serve calls the handler, and sends the response.
 func (st *h2Stream) serve() {
+	handlers := &st.c.srv.h2.handlers
 	done := false
 	defer func() {
 		if !done { // the handler has ended its goroutine, or a hook panicked
@@ -152,6 +163,7 @@ func (st *h2Stream) serve() {
 			st.abort(http2.InternalError)
 			st.end()
 		}
+		handlers.Give(1)
 	}()
 	switch {
 	case st.gone.Load(), st.taken: // by an ExpectHandler
@@ -255,6 +267,10 @@ func (st *h2Stream) lost(err error) {
 	st.gone.Store(true)
 	st.change.Broadcast()
 	switch {
+	case st.ready:
+		st.ready = false
+		st.c.ready.remove(st)
+		st.c.todo.push(st)
 	case !st.judged || st.collects: // nobody serves the stream
 		st.collects = false
 		if st.judged {
@@ -305,10 +321,11 @@ func (st *h2Stream) end() {
 func (st *h2Stream) leaveRest() {
 	body := &st.x.ctx.Response.body
 	rest := &h2Stream{c: st.c, id: st.id, slot: st.slot, judged: true, ended: true, handled: true, cutRead: true}
-	rest.rest, rest.restEnds, rest.body = st.rest, st.restEnds, body.buf
+	rest.rest, rest.restEnds, rest.body.buf = st.rest, st.restEnds, body.buf
 	rest.writeBy.Store(st.writeBy.Load())
 	body.buf, st.rest = nil, nil
 	st.c.streams[st.slot] = rest
+	st.giveBack()
 	st.c.spent.push(st)
 }
 
@@ -319,6 +336,7 @@ func (st *h2Stream) close() {
 	c.engine.Release(st.id)
 	c.streams[st.slot] = nil
 	c.held--
+	st.giveBack()
 	c.spent.push(st)
 	if c.held == 0 {
 		c.settled()
@@ -328,7 +346,7 @@ func (st *h2Stream) close() {
 // recycle makes the stream ready for another request.
 func (st *h2Stream) recycle() {
 	x, set := st.x, &st.c.srv.set
-	if bufpool.Release(&st.body); x == nil { // see leaveRest
+	if st.body.release(); x == nil { // see leaveRest
 		return
 	}
 	if x.ctx.stream.left { // a handler that has timed out still uses the request, see abandon
@@ -347,8 +365,9 @@ func (st *h2Stream) recycle() {
 	}
 	x.awaits100 = false
 	st.c, st.excess, st.reason = nil, nil, nil
-	st.judged, st.onLoop, st.protocol = false, false, ""
-	st.got, st.waited, st.err = 0, 0, nil
+	st.judged, st.onLoop, st.taken, st.starved, st.protocol = false, false, false, false, ""
+	st.got, st.owed, st.waited, st.paused, st.err = 0, 0, 0, 0, nil
+	st.window, st.fresh = 0, 0
 	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
 	st.rest, st.restTail = nil, nil
 	if st.tail.Len() > 0 {

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
@@ -60,7 +61,7 @@ func (c *h2Conn) watchTime() {
 func (c *h2Conn) waitsForClient() bool {
 	shutting, last := c.engine.ShuttingDown()
 	return c.engine.BlockOpen() || c.engine.SettingsUnacked() && c.engine.Started() || shutting && !last ||
-		c.held > 0 && c.anyStreamWaits() || c.isUnsent()
+		c.held > 0 && (c.ready.first != nil || c.anyStreamWaits()) || c.isUnsent()
 }
 
 // anyStreamWaits reports whether a stream waits for its client. c is locked.
@@ -97,7 +98,7 @@ func (c *h2Conn) tick() {
 	if c.watchTime(); !c.times.ticks {
 		c.times.timer = nil
 	}
-	if c.todo.first != nil || c.failed != nil {
+	if c.todo.first != nil || c.ready.first != nil || c.failed != nil {
 		c.wake()
 	}
 }
@@ -156,20 +157,46 @@ func (c *h2Conn) fail(err *http2.Error) {
 
 // tick looks at the time limits of a stream that nobody serves. The lock of c is held.
 func (st *h2Stream) tick(now int64, set *settings) {
-	c, x := st.c, st.x
+	c := st.c
 	switch {
 	case st.collects:
-		took := time.Duration(now - sinceEpoch(x.began))
-		if set.bodyRate > 0 && took >= bodyBudget(st.got, set.bodyRate) || x.readTimeout > 0 && took >= x.readTimeout {
-			st.reason = errSlowBody
-			st.collected()
+		st.credit()
+		if err := st.bodyLate(now, set); err != nil {
+			st.reason = err
+			st.endCollecting()
 			c.todo.push(st)
 		}
 	case st.handled && len(st.rest) > 0:
 		if st.isLate() || st.writeBy.Load() == nil && set.Progress > 0 && c.engine.Stalled(st.id, now-int64(set.Progress)) {
 			c.engine.Reset(st.id, http2.Cancel)
 			st.lost(errH2Stalled)
+		} else {
+			st.trim()
 		}
+	}
+}
+
+// bodyLate returns why a body that is collected has taken too long, or nil.
+func (st *h2Stream) bodyLate(now int64, set *settings) error {
+	x := st.x
+	took := time.Duration(now - sinceEpoch(x.began))
+	switch {
+	case st.starved && now-st.since >= int64(h2BodyWait):
+		return errBodyMemory
+	case x.readTimeout > 0 && took >= x.readTimeout,
+		!st.starved && set.bodyRate > 0 && took-st.paused >= bodyBudget(st.got, set.bodyRate):
+		return errSlowBody
+	}
+	return nil
+}
+
+// trim gives back a buffer that is larger than the response that waits in it. The lock of c is held.
+func (st *h2Stream) trim() {
+	unused := cap(st.body.buf) - len(st.rest)
+	if st.x == nil && unused > 1<<10 && (!st.trimmed || unused > len(st.rest)) {
+		rest := slices.Clone(st.rest)
+		st.body.release()
+		st.body.buf, st.rest, st.trimmed = rest, rest, true
 	}
 }
 

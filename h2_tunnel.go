@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http2"
 	"github.com/gallop-http/gallop/internal/message"
 )
@@ -73,7 +72,7 @@ func (st *h2Stream) openTunnel() (net.Conn, error) {
 	t.st.c, t.st.id, t.st.slot, t.st.judged = c, st.id, st.slot, true
 	t.st.change.L = &c.mu
 	t.st.body, t.st.got, t.st.ended = st.body, st.got, st.ended
-	st.body = nil
+	st.body = unreadBytes{}
 	c.streams[st.slot] = &t.st
 	c.flush()
 	return t, nil
@@ -104,8 +103,8 @@ func (t *h2Tunnel) Read(p []byte) (n int, err error) {
 			return 0, t.failed("read", os.ErrDeadlineExceeded)
 		case len(p) == 0:
 			return 0, nil
-		case len(st.body) > 0:
-			n = copy(p, st.body)
+		case st.body.len() > 0:
+			n = copy(p, st.body.unread())
 			st.used(n)
 			return n, nil
 		case st.ended:
@@ -220,7 +219,7 @@ func (t *h2Tunnel) Close() error {
 	t.closed = true
 	st.change.Broadcast()
 	if c.over { // see dropTunnels
-		bufpool.Release(&st.body)
+		st.body.release()
 		return nil
 	}
 	if len(st.rest) == 0 && st.err == nil && !t.endedHere {

@@ -11,6 +11,7 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/http2"
+	"github.com/gallop-http/gallop/internal/quota"
 )
 
 // h2Conn is the HTTP/2 wire of a server: a connection with many exchanges. See docs/design/0013-http2-server.md.
@@ -23,6 +24,7 @@ import (
 //	h2_response.go  the response
 //	h2_tunnel.go    the connection that AcceptStream returns
 //	h2_time.go      time limits
+//	h2_limits.go    limits of all connections together
 //
 // A connection of a loop is parked before handlers are called on the loop. So a handler that takes long holds up neither
 // the frames nor the other streams of its connection.
@@ -35,10 +37,11 @@ type h2Conn struct {
 	began  int64 // see h2Now
 
 	// These fields belong to the goroutine that serves the connection.
-	spare   *h2Stream  // gets the next head, while frames are taken
-	partial []byte     // a frame of which the rest has not arrived
-	seat    *conn.Conn // while it is served
-	active  bool       // the program knows the connection as active
+	spare   *h2Stream     // gets the next head, while frames are taken
+	partial []byte        // a frame of which the rest has not arrived
+	seat    *conn.Conn    // while it is served
+	active  bool          // the program knows the connection as active
+	turn    *quota.Waiter // waits for streams in ready; nil if none has ever waited
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.
@@ -48,8 +51,12 @@ type h2Conn struct {
 	held     int         // of streams that are not nil
 	turns    uint64      // streams so far
 	todo     h2Queue     // streams whose head or body has arrived
+	ready    h2Queue     // streams that wait for other handlers to end
+	turned   bool        // a stream in ready may have its handler called
 	pending  h2Queue     // streams whose handlers the loop calls as soon as the connection is parked
 	waiting  int         // of them
+	reserved int64       // bytes of memory that its streams have reserved
+	firsts   int64       // bytes of its allowance that its streams use, see reserveFirst
 	spent    h2Queue     // streams that ended while mu was held; unlock recycles them
 	lent     bool        // the engine has a buffer for its output
 	flushing bool        // a goroutine writes the output
@@ -84,6 +91,17 @@ func (q *h2Queue) pop() *h2Stream {
 		q.first, st.next = st.next, nil
 	}
 	return st
+}
+
+// remove removes a stream that is in the queue.
+func (q *h2Queue) remove(st *h2Stream) {
+	var kept h2Queue
+	for q.first != nil {
+		if other := q.pop(); other != st {
+			kept.push(other)
+		}
+	}
+	*q = kept
 }
 
 // unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors.

@@ -54,6 +54,7 @@ var layers = map[string]layer{
 	"internal/pagetest":  {},
 	"internal/poll":      {ours: []string{"internal/clock"}},
 	"internal/pool":      {ours: []string{"internal/callback", "internal/list"}},
+	"internal/quota":     {ours: []string{"internal/list"}},
 	"internal/testhook":  {ours: []string{"internal/poll"}},
 	"internal/wiretest":  {},
 	"negotiate":          {ours: []string{"internal/ascii", "internal/mediatype"}},
@@ -61,7 +62,7 @@ var layers = map[string]layer{
 	"listen":             {},
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/conn", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/target",
-		"internal/coding", "internal/h2client", "internal/hpack", "internal/http1", "internal/http2", "internal/message", "internal/multipart", "internal/poll", "internal/pool", "internal/testhook",
+		"internal/coding", "internal/h2client", "internal/hpack", "internal/http1", "internal/http2", "internal/message", "internal/multipart", "internal/poll", "internal/pool", "internal/quota", "internal/testhook",
 	}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},

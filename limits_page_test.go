@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"fmt"
+	"math"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 func TestDocsDefaults(t *testing.T) {
 	var set settings
 	set.resolve(&Server{})
+	var h2 h2Conns
+	h2.resolveLimits(&Server{set: set})
 	kib := func(n int) string {
 		if n >= 1<<20 {
 			return fmt.Sprintf("%d MiB", n>>20)
@@ -42,10 +46,22 @@ func TestDocsDefaults(t *testing.T) {
 		"request body that the handler left unread": fmt.Sprintf("%s, %v", kib(drainSize), drainTime),
 		"`Concurrency`":                             fmt.Sprintf("%d connections", DefaultConcurrency),
 		"`MaxConcurrentRequests`":                   none(time.Duration(set.maxAtOnce)),
+		"`MaxConcurrentHandlers`":                   fmt.Sprintf("%d handlers over HTTP/2", h2.handlers.Limit),
+		"`MaxRequestBodyMemory`":                    kib(256<<20) + " over HTTP/2, or a quarter of GOMEMLIMIT",
 		"`MaxConnsPerIP`":                           none(time.Duration((&Server{}).MaxConnsPerIP)),
 		"decompressed bodies":                       fmt.Sprintf("%s, ratio %d over 1 MiB", kib(coding.DefaultMaxSize), coding.DefaultMaxRatio),
 	}
 	pagetest.Compare(t, "docs/limits.md", "| limit | default | beyond the limit |", want)
+}
+
+func TestDefaultBodyMemory(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	for limit, want := range map[int64]int{math.MaxInt64: 256 << 20, 2 << 30: 512 << 20} {
+		debug.SetMemoryLimit(limit)
+		if got := defaultBodyMemory(); got != want {
+			t.Errorf("GOMEMLIMIT %d: %d bytes for bodies, want %d", limit, got, want)
+		}
+	}
 }
 
 func TestDocsHTTP2Defaults(t *testing.T) {

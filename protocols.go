@@ -115,7 +115,8 @@ type HTTP2Config struct {
 	MaxReceiveBufferPerConnection int
 
 	// MaxReceiveBufferPerStream is the size of a stream's flow-control window for received data, in bytes. The default
-	// is 64 KiB for servers and 1 MiB for clients. Values of 4 MiB or more mean the default.
+	// is 64 KiB for servers and 1 MiB for clients. Values of 4 MiB or more mean the default. For a large request body, a
+	// server enlarges the window up to 1 MiB if there is enough memory (see Server.MaxRequestBodyMemory).
 	MaxReceiveBufferPerStream int
 
 	// SendPingTimeout is how long a connection waits for data from the peer before it sends a PING frame. The PING frame

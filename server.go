@@ -183,6 +183,13 @@ type Server struct {
 	// Concurrency also limits concurrent requests over HTTP/1, because an HTTP/1 connection carries one request at a time.
 	MaxConcurrentRequests int
 
+	// MaxConcurrentHandlers limits how many calls of Handler run at the same time for all HTTP/2 connections. One HTTP/2
+	// connection can carry many requests, so Concurrency does not limit these calls. Additional requests wait until other
+	// calls have returned. If a request has waited for 10 seconds, the server resets its stream with the error code
+	// REFUSED_STREAM, and the client can safely repeat the request. Zero means the value of Concurrency. A negative value
+	// means no limit.
+	MaxConcurrentHandlers int
+
 	// MaxRequestsPerConn is how many requests the server serves on a connection before closing the connection. Over
 	// HTTP/2, the server then sends a GOAWAY frame, and still serves the streams that the client has already opened. Zero
 	// or a negative value means no limit.
@@ -251,6 +258,21 @@ type Server struct {
 	// limit, the response is a 413. The limit does not apply to bodies that the handler reads as a stream (see
 	// StreamRequestBody). Zero or a negative value means 4 MiB.
 	MaxRequestBodySize int
+
+	// MaxRequestBodyMemory limits the memory for request bodies of all HTTP/2 connections together, in bytes. The limit
+	// applies to bodies that the server or PostBody reads into memory. In addition, each connection may use
+	// MaxReceiveBufferPerConnection bytes for the first MaxReceiveBufferPerStream bytes of each body (see HTTP2). If a
+	// handler reads a stream as fast as the stream arrives, the server enlarges the flow-control window of the stream. The
+	// limit applies to the additional bytes of the window.
+	//
+	// Before a client may send the rest of a larger body, the server reserves memory for the whole body. Without a
+	// Content-Length, the server reserves 4 MiB, and more as the body grows. One connection gets at most half of the
+	// memory. If there is not enough memory, the client has to wait. After 30 seconds, the request gets a 503 response. A
+	// body that is larger than the limit is accepted if no other body uses memory. If there is not even memory for the
+	// first bytes of a body, the request gets a 503 response at once.
+	//
+	// Zero means a quarter of GOMEMLIMIT, or 256 MiB if GOMEMLIMIT is not set. A negative value means no limit.
+	MaxRequestBodyMemory int
 
 	// LameDuck is how long the server continues to accept connections and requests after Shutdown was called. During the
 	// LameDuck time, the server closes each connection after its next response. Load balancers and clients can then switch
@@ -387,6 +409,7 @@ func (s *Server) prepare() {
 	s.once.Do(func() {
 		s.set.resolve(s)
 		s.h2.resolve(s)
+		s.h2.resolveLimits(s)
 		s.h2.health.resolve(s.HTTP2)
 		s.conns.Init(&s.set.Settings, s.connHooks())
 		s.conns.Log.To, s.conns.Log.Structured = s.logger(), s.ErrorLog

@@ -24,8 +24,10 @@ const (
 	emptyData
 
 	// tinyData counts DATA frames with less than tinyFrame bytes. They cost time, but no more memory than others. gRPC sends
-	// many of them, so the burst is what a window of 4 MB may hold. Consumed bytes put tokens back, so a program that reads
-	// small messages as they come is not limited.
+	// many of them, so the burst is what a window of 4 MB may hold. Each byte that a program gets puts a token back, as it is
+	// read or with the complete body. A client that sends small messages to a program is thus not limited. Requests put tokens
+	// back as well, and larger frames one for each tinyFrame bytes. Time puts few back, because a busy server reads only a few
+	// frames per second, and has to end a flood too.
 	tinyData
 
 	// tinyWindows counts DATA frames of this side that are tiny because of the peer's window (CVE-2019-9511). Larger frames put
@@ -46,11 +48,11 @@ var bucketRules = [buckets]struct {
 	earlyEnds:     {100, 33, ErrEarlyResets}, // and twice MaxConcurrentStreams
 	controlFrames: {1000, 100, ErrControlFlood},
 	emptyData:     {100, 10, ErrEmptyData},
-	tinyData:      {250_000, 250_000, ErrTinyData},
+	tinyData:      {250_000, 5000, ErrTinyData},
 	tinyWindows:   {1000, 50, ErrTinyWindows},
 }
 
-// perRequest is how many tokens a request puts back into controlFrames.
+// perRequest is how many tokens a request puts back into controlFrames, and into tinyData.
 const perRequest = 32
 
 // abuse has the buckets of a connection. It stores how many tokens each bucket lacks, so only take has to know how many there
@@ -107,7 +109,11 @@ func (a *abuse) put(k bucketKind, n int32) { a.missing[k] = max(a.missing[k]-n*t
 // data counts a DATA frame with n bytes of data.
 func (a *abuse) data(n int, end bool) *Error {
 	switch {
-	case n >= tinyFrame || end:
+	case n >= tinyFrame:
+		a.empty = 0
+		a.put(tinyData, int32(n/tinyFrame))
+		return nil
+	case end:
 		a.empty = 0
 		return nil
 	case n > 0:

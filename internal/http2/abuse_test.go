@@ -172,6 +172,26 @@ func (s *side) checkBounds(t testing.TB) {
 	}
 }
 
+// A body that is collected gets credit for each byte, but no more tiny frames.
+func TestTinyCollected(t *testing.T) {
+	s := started(t)
+	s.on = func(ev Event) {
+		if ev.Kind == Data {
+			s.c.Collected(ev.Stream, len(ev.Data))
+		}
+	}
+	s.feed([]byte(post(1)))
+	n := 0
+	for ; !s.failed && n < 300_000; n++ {
+		s.drain(t)
+		s.feed([]byte(data(1, 0, "x")))
+		s.events = s.events[:0]
+	}
+	if s.c.failed != ErrTinyData || n != 250_000+1 {
+		t.Errorf("%v after %d frames", s.c.failed, n)
+	}
+}
+
 // A client may open many streams before it knows the limit, if it acknowledges the limit later.
 func TestRefusalsBeforeSettings(t *testing.T) {
 	s := newSide(testConfig(Server))
@@ -270,6 +290,25 @@ func TestBusyClients(t *testing.T) {
 			}
 			s.c.Consumed(1, 25)
 			return in + data(1, 0, strings.Repeat("x", 25))
+		}},
+		{"400 000 small messages that a handler reads late", 8, 0, func(s *side, i int) (in string) {
+			if i == 0 {
+				in = post(1)
+			}
+			s.c.Consumed(1, 50_000)
+			return in + strings.Repeat(data(1, 0, "x"), 50_000)
+		}},
+		{"small bodies in some frames, which are collected", 20_000, 0, func(s *side, i int) string {
+			id := uint32(2*i + 1)
+			head := headers(id, 0, ":method: POST", ":scheme: https", ":authority: a", ":path: /done")
+			return head + strings.Repeat(data(id, 0, "x"), 30) + data(id, flagEndStream, "")
+		}},
+		{"large body with small pieces, which is collected", 10_000, 0, func(s *side, i int) (in string) {
+			if i == 0 {
+				in = post(1)
+			}
+			s.c.Collected(1, 2000+30)
+			return in + data(1, 0, largeData[:2000]) + strings.Repeat(data(1, 0, "x"), 30)
 		}},
 		{"large uploads that are refused early", 500, ms, func(s *side, i int) (in string) {
 			id := uint32(2*i + 1)

@@ -125,9 +125,20 @@ func (c *Conn) creditStream(slot int, n int32) {
 	}
 }
 
-// Consumed says that n bytes of a stream's body are no longer stored, so the peer may send as many further bytes.
+// Consumed says that a program has read n bytes of a stream's body, so the peer may send as many further bytes.
 func (c *Conn) Consumed(id uint32, n int) {
-	c.abuse.put(tinyData, int32(min(1+n/tinyFrame, int(bucketRules[tinyData].burst))))
+	c.Delivered(n)
+	c.Collected(id, n)
+}
+
+// Delivered says that a program has got n bytes of a body for which the peer has got credit, or needs none.
+func (c *Conn) Delivered(n int) {
+	c.abuse.put(tinyData, int32(min(n, int(bucketRules[tinyData].burst))))
+}
+
+// Collected says that the peer may send n further bytes of a stream's body, although no program has read the bytes that have
+// arrived. Unlike Consumed, it permits no further tiny frames. Delivered does so when the body is complete.
+func (c *Conn) Collected(id uint32, n int) {
 	if slot := c.streams.find(id); slot != noSlot {
 		c.creditStream(slot, int32(n))
 	}

@@ -118,6 +118,7 @@ func (c *Conn) open(id uint32) (slot int) {
 	st.recv = newRecvWindow(int32(c.own.acked.initialWindowSize))
 	c.freeUpdates = min(c.freeUpdates+updatesPerStream, maxFreeUpdates)
 	c.abuse.put(controlFrames, perRequest)
+	c.abuse.put(tinyData, perRequest)
 	return slot
 }
 

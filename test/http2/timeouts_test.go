@@ -93,7 +93,7 @@ func TestLimitsOfTimeoutHandler(t *testing.T) {
 			ctx.SetBodyString("slow")
 		}
 		limited, unlimited := gallop.TimeoutHandler(slow, time.Minute, "timed out"), gallop.TimeoutHandler(slow, 0, "timed out")
-		w.serve(&gallop.Server{Concurrency: 2, Handler: func(ctx *gallop.RequestCtx) {
+		w.serve(&gallop.Server{Concurrency: 2, MaxConcurrentHandlers: -1, Handler: func(ctx *gallop.RequestCtx) {
 			if string(ctx.Path()) == "/limited" {
 				limited(ctx)
 			} else {

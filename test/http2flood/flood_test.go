@@ -30,6 +30,20 @@ func TestBursts(t *testing.T) {
 	})
 }
 
+// Bodies that are collected before the handler is called give no room to floods either.
+func TestCollectedBursts(t *testing.T) {
+	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := start(t, over, nil)
+		for _, a := range collectedAttacks {
+			t.Run(a.name, func(t *testing.T) {
+				if err := a.run(s); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+}
+
 // stream has handlers read request bodies themselves.
 func stream(s *gallop.Server) { s.StreamRequestBody = true }
 
@@ -56,53 +70,65 @@ func (a *attack) run(s *site) error {
 // While several attackers come again and again, the server's memory and the number of its handlers stay bounded, and a good
 // client is served.
 func TestFloods(t *testing.T) {
-	const together = 14
+	const together = 16
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for batch := range slices.Chunk(attacks, together) {
-			t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, over, batch) })
+			t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, over, stream, batch) })
 		}
+		t.Run("bodies that are collected", func(t *testing.T) { testFlood(t, over, nil, collectedAttacks) })
 	})
 }
 
-func testFlood(t *testing.T, over gallop.EngineType, batch []attack) {
-	s := start(t, over, stream)
+func testFlood(t *testing.T, over gallop.EngineType, change func(*gallop.Server), batch []attack) {
+	s := start(t, over, change)
+	var bursts atomic.Int64
+	s.flood(t, len(batch), func(group *sync.WaitGroup, end time.Time) {
+		for _, a := range batch {
+			group.Go(func() {
+				for time.Now().Before(end) {
+					if err := a.run(s); err != nil {
+						t.Errorf("%s: %v", a.name, err)
+						return
+					}
+					bursts.Add(1)
+					time.Sleep(10 * time.Millisecond)
+				}
+			})
+		}
+	})
+	t.Logf("%d bursts", bursts.Load())
+}
+
+// flood has begin start this many attackers, which go on until a time. It checks what they may cost, and how a good client is
+// served.
+func (s *site) flood(t *testing.T, attackers int, begin func(group *sync.WaitGroup, end time.Time)) {
 	good := newGoodClient(s.addr)
 	defer good.close()
 	quiet := good.measure(t, time.Now().Add(300*time.Millisecond))
 	idle := liveHeap()
 	end := time.Now().Add(floodTime())
 	var group sync.WaitGroup
-	var bursts atomic.Int64
-	for _, a := range batch {
-		group.Go(func() {
-			for time.Now().Before(end) {
-				if err := a.run(s); err != nil {
-					t.Errorf("%s: %v", a.name, err)
-					return
-				}
-				bursts.Add(1)
-				time.Sleep(10 * time.Millisecond)
-			}
-		})
-	}
+	begin(&group, end)
+	var largest int64
 	group.Go(func() {
 		for time.Now().Before(end) {
 			time.Sleep(300 * time.Millisecond)
-			if grown := liveHeap() - idle; grown > int64(len(batch)*heapPerAttacker) {
-				t.Errorf("%d attackers cost %d KiB", len(batch), grown>>10)
+			grown := liveHeap() - idle
+			if largest = max(largest, grown); grown > int64(attackers*heapPerAttacker) {
+				t.Errorf("%d attackers cost %d KiB", attackers, grown>>10)
 			}
 		}
 	})
 	loud := good.measure(t, end)
 	group.Wait()
-	if most := s.most.Load(); most > int64(2*streams*len(batch)+1) {
+	if most := s.most.Load(); most > handlers {
 		t.Errorf("%d handlers ran at a time", most)
 	}
 	if loud.p99 > 5*quiet.p99+lenient {
 		t.Errorf("a good client: p99 was %v, and is %v while the server is attacked", quiet.p99, loud.p99)
 	}
-	t.Logf("%d bursts, %d handlers at a time; good client: %d requests, p99 %v, before %v", bursts.Load(), s.most.Load(),
-		loud.n, loud.p99, quiet.p99)
+	t.Logf("%d KiB for %d attackers, %d handlers at a time; good client: %d requests, p99 %v, before %v", largest>>10, attackers,
+		s.most.Load(), loud.n, loud.p99, quiet.p99)
 }
 
 // lenient is how much longer requests may take on a busy machine: attackers, server and clients share its processors with the

@@ -115,6 +115,10 @@ func TestGoodClients(t *testing.T) {
 			group.Go(func() {
 				g := newGoodClient(s.addr)
 				defer g.close()
+				if err := g.do(context.Background(), "GET", "/", nil); err != nil { // a connection for all that follows
+					t.Errorf("%s: %v", c.name, err)
+					return
+				}
 				c.run(t, g, end)
 				if n := g.dials.Load(); n != 1 {
 					t.Errorf("%s: %d connections, want 1: the server has ended some", c.name, n)

@@ -17,8 +17,11 @@ import (
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
-// streams is the limit on concurrent streams of the servers here.
-const streams = 100
+// streams and handlers are the limits on concurrent streams and handlers of the servers here.
+const (
+	streams  = 100
+	handlers = 250
+)
 
 // floodTime returns how long a flood lasts.
 func floodTime() time.Duration {
@@ -50,6 +53,7 @@ func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *s
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	s.HTTP2 = &gallop.HTTP2Config{MaxConcurrentStreams: streams}
+	s.MaxConcurrentHandlers = handlers
 	if change != nil {
 		change(&s.Server)
 	}
@@ -74,7 +78,7 @@ func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *s
 }
 
 // handle counts the handlers that run. Path "/slow" waits a while, "/big" has a body of ?n bytes, "/read" reads the request
-// body, and "/hang" reads nothing.
+// body as a stream, "/late" reads it after a while, "/body" reads it whole, and "/hang" reads nothing.
 func (s *site) handle(ctx *gallop.RequestCtx) {
 	n := s.running.Add(1)
 	defer s.running.Add(-1)
@@ -94,6 +98,11 @@ func (s *site) handle(ctx *gallop.RequestCtx) {
 		if body := ctx.RequestBodyStream(); body != nil {
 			_, _ = io.Copy(io.Discard, body)
 		}
+	case "/late":
+		time.Sleep(time.Millisecond)
+		_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
+	case "/body":
+		_ = ctx.PostBody()
 	case "/has":
 		if ctx.RequestBodyStream() == nil {
 			ctx.SetStatusCode(gallop.StatusTeapot)

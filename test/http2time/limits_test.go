@@ -3,8 +3,10 @@ package http2time_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +174,37 @@ func TestStalledWindow(t *testing.T) {
 			})
 		})
 	}
+}
+
+// All responses that wait for a window are reset, also behind a handler that has set another limit for its own.
+func TestStalledWindows(t *testing.T) {
+	big := strings.Repeat("x", 100_000)
+	talk(t, func(s *gallop.Server) {
+		s.Handler = func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/bytes" {
+				ctx.SetBodyString(big)
+				return
+			}
+			ctx.SetWriteDeadline(time.Now().Add(5 * time.Minute))
+			if w, err := ctx.StreamResponse(); err == nil {
+				w.WriteString(big)
+			}
+		}
+	}, func(c *client, s *gallop.Server) {
+		c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		c.open("GET", "/stream", true)
+		for range 20 {
+			c.open("GET", "/bytes", true)
+		}
+		time.Sleep(40 * time.Second)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for id := uint32(1); id <= 41; id += 2 {
+			if reset := slices.Contains(c.got, fmt.Sprintf("%d reset CANCEL", id)); reset != (id > 1) {
+				t.Errorf("stream %d: reset %v", id, reset)
+			}
+		}
+	})
 }
 
 // TimeoutHandler ends a stream. The other streams go on, and the handler that was left behind hurts nobody.
