@@ -24,7 +24,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// peer is somebody else's HTTP/2 server, and what gallop's client needs to use it.
+// peer is another HTTP/2 server, and what gallop's client needs to use it.
 type peer struct {
 	t       *testing.T
 	dir     string
