@@ -703,3 +703,28 @@ func TestCountError(t *testing.T) {
 		call.want(t, "hello")
 	})
 }
+
+// An LBClient counts calls, and not connections: over HTTP/2, all calls to a server share one.
+func TestBalancedCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := overMemory(t, &gallop.Server{Handler: echo}), overMemory(t, &gallop.Server{Handler: echo})
+		lb := &gallop.LBClient{Clients: []gallop.BalancingClient{first, second}}
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 6 { // behind the back of lb
+			go first.DoContext(ctx, request(first, "GET", "/slow", ""), nil)
+		}
+		synctest.Wait()
+		for range 10 {
+			go lb.DoContext(ctx, request(first, "GET", "/slow", ""), nil)
+			synctest.Wait()
+		}
+		if a, b := first.PendingRequests(), second.PendingRequests(); a != 8 || b != 8 || first.ConnsCount() != 1 || second.ConnsCount() != 1 {
+			t.Errorf("%d and %d calls, on %d and %d connections", a, b, first.ConnsCount(), second.ConnsCount())
+		}
+		cancel()
+		synctest.Wait()
+		if n := first.PendingRequests() + second.PendingRequests(); n != 0 {
+			t.Errorf("%d calls are left", n)
+		}
+	})
+}
