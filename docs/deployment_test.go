@@ -20,7 +20,7 @@ func TestDeploymentProgram(t *testing.T) {
 	}
 	t.Parallel()
 	addr, admin := freeAddress(t), freeAddress(t)
-	cmd, output := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", admin, "-lame-duck", "1s")
+	cmd, output := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", admin, "-lame-duck", "2s")
 	awaitListening(t, admin)
 	for url, want := range map[string]string{
 		"http://" + addr + "/livez":           "200 ok",
@@ -39,7 +39,7 @@ func TestDeploymentProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tries := 0; statusAndBody(t, "http://"+addr+"/readyz") != "503 draining"; tries++ {
-		if tries == 20 {
+		if tries == 150 {
 			t.Fatal("the program is ready although it drains")
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -72,45 +72,50 @@ type cancellable chan bool
 func (c cancellable) Cancel() { close(c) }
 
 func TestStopWorkWhenTheClientIsGone(t *testing.T) {
-	ended, job := make(chan bool), make(cancellable)
-	v := visiting(t, &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
-		stop := ctx.OnDisconnect(func(cause error) { job.Cancel() })
-		defer stop()
-		find(ctx)
-		ended <- true
-	}})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if err := v.client.DoContext(ctx, v.request("GET", "/?id=1", ""), nil); err != gallop.ErrTimeout {
-		t.Error(err)
-	}
-	<-ended
-	<-job
+	synctest.Test(t, func(t *testing.T) {
+		ended, job := make(chan bool), make(cancellable)
+		v := visiting(t, &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+			stop := ctx.OnDisconnect(func(cause error) { job.Cancel() })
+			defer stop()
+			find(ctx)
+			ended <- true
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if err := v.client.DoContext(ctx, v.request("GET", "/?id=1", ""), nil); err != gallop.ErrTimeout {
+			t.Error(err)
+		}
+		<-ended
+		<-job
+	})
 }
 
 func TestChangeTheTimeoutsOfOneRequest(t *testing.T) {
-	handler := func(ctx *gallop.RequestCtx) {
-		ctx.SetReadDeadline(time.Time{}) // no limit
-		ctx.SetWriteDeadline(time.Now().Add(time.Hour))
-	}
-	s := &gallop.Server{
-		Handler: handler,
-		HeaderReceived: func(h *gallop.RequestHeader) gallop.RequestConfig {
-			if string(h.RequestURI()) == "/import" {
-				return gallop.RequestConfig{ReadTimeout: 10 * time.Minute}
-			}
-			return gallop.RequestConfig{}
-		},
-	}
-	s.ReadTimeout = 50 * time.Millisecond
-	v := visiting(t, s)
-	for path, status := range map[string]int{"/import": 200, "/": 408} {
-		req := v.request("POST", path, "")
-		req.SetBodyStream(&late{after: 200 * time.Millisecond, text: "abc"}, 3)
-		if got, _ := v.send(req); got != status {
-			t.Error(path, got)
+	synctest.Test(t, func(t *testing.T) {
+		handler := func(ctx *gallop.RequestCtx) {
+			ctx.SetReadDeadline(time.Time{}) // no limit
+			ctx.SetWriteDeadline(time.Now().Add(time.Hour))
 		}
-	}
+		s := &gallop.Server{
+			Handler: handler,
+			HeaderReceived: func(h *gallop.RequestHeader) gallop.RequestConfig {
+				if string(h.RequestURI()) == "/import" {
+					return gallop.RequestConfig{ReadTimeout: 10 * time.Minute}
+				}
+				return gallop.RequestConfig{}
+			},
+		}
+		s.ReadTimeout = 50 * time.Millisecond
+		v := visiting(t, s)
+		for path, status := range map[string]int{"/import": 200, "/": 408} {
+			req := v.request("POST", path, "")
+			req.SetBodyStream(&late{after: 200 * time.Millisecond, text: "abc"}, 3)
+			if got, _ := v.send(req); got != status {
+				t.Error(path, got)
+			}
+		}
+		time.Sleep(time.Second) // until the body has been read
+	})
 }
 
 // late is a body that comes after a while.

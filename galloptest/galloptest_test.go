@@ -199,11 +199,12 @@ func (r *recorded) end() {
 // A server ends with its test, also where a request is in flight, and what it logs stands in the log of the test.
 func TestEnd(t *testing.T) {
 	r := &recorded{TB: t}
-	told := make(chan error, 1)
+	begun, told := make(chan bool, 1), make(chan error, 1)
 	client, url := galloptest.Serve(r, func(ctx *gallop.RequestCtx) {
 		if string(ctx.Path()) == "/panic" {
 			panic("on purpose")
 		}
+		begun <- true
 		<-ctx.Done()
 		told <- ctx.Err()
 	})
@@ -212,7 +213,7 @@ func TestEnd(t *testing.T) {
 	}
 	called := make(chan error, 1)
 	go func() { called <- client.Do(request(url+"/wait"), nil) }()
-	time.Sleep(50 * time.Millisecond)
+	<-begun
 	r.end()
 	if err := <-told; err == nil {
 		t.Error("the handler was not told")

@@ -585,13 +585,13 @@ func TestHijackWithABodyUnread(t *testing.T) {
 		{"half a chunked body", "Transfer-Encoding: chunked", "5\r\nhello\r\n5\r\nwo", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			waited := make(chan time.Duration, 1)
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				began := time.Now()
 				conn, rw, err := http.NewResponseController(w).Hijack()
-				if took := time.Since(began); err != nil || took > 100*time.Millisecond {
-					t.Errorf("%v after %v", err, took)
-				}
+				waited <- time.Since(began)
 				if err != nil {
+					t.Error(err)
 					return
 				}
 				defer conn.Close()
@@ -612,9 +612,16 @@ func TestHijackWithABodyUnread(t *testing.T) {
 				io.WriteString(conn, "done")
 			})
 			served(t, h, func(t *testing.T, addr string) {
-				p := dial(t, addr)
-				p.say("POST / HTTP/1.1\r\nHost: h\r\n%s\r\n\r\n%s", tt.head, tt.sent)
-				p.expect("done")
+				took := time.Hour
+				for try := 0; try < 5 && took > 100*time.Millisecond; try++ { // the machine may be slow itself
+					p := dial(t, addr)
+					p.say("POST / HTTP/1.1\r\nHost: h\r\n%s\r\n\r\n%s", tt.head, tt.sent)
+					p.expect("done")
+					took = min(took, <-waited)
+				}
+				if took > 100*time.Millisecond {
+					t.Errorf("Hijack took %v", took)
+				}
 			}, "gallop, whole bodies", "gallop in net/http") // the first one reads the body before the handler runs
 		})
 	}

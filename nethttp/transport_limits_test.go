@@ -19,8 +19,17 @@ func TestTransportMaxConnsPerHost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var conns, most, now atomic.Int32
+			two := make(chan struct{})
+			closeTwo := sync.OnceFunc(func() { close(two) })
 			s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-				most.Store(max(most.Load(), now.Add(1)))
+				n := now.Add(1)
+				if most.Store(max(most.Load(), n)); n == 2 {
+					closeTwo()
+				}
+				select {
+				case <-two:
+				case <-time.After(10 * time.Second):
+				}
 				time.Sleep(5 * time.Millisecond)
 				now.Add(-1)
 			})}
@@ -100,7 +109,7 @@ func countingConns(t *testing.T, h http.HandlerFunc) (addr string, open, all *at
 // settles waits until n is the wanted number, and fails if it is not for a while.
 func settles(t *testing.T, n *atomic.Int32, want int32) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Second); n.Load() != want; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); n.Load() != want; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%d connections, want %d", n.Load(), want)
 			return

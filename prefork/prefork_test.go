@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,8 +20,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -74,9 +74,11 @@ func server() *gallop.Server {
 		case "/variable":
 			fmt.Fprintf(ctx, "%t %q", prefork.IsChild(), os.Getenv("GALLOP_PREFORK_CHILD"))
 		case "/slow":
+			begin(ctx)
 			time.Sleep(500 * time.Millisecond)
 			ctx.WriteString("slow")
 		case "/never":
+			begin(ctx)
 			select {}
 		}
 	}}
@@ -92,6 +94,13 @@ func server() *gallop.Server {
 		}
 	}
 	return s
+}
+
+// begin tells the client that its handler runs.
+func begin(ctx *gallop.RequestCtx) {
+	if err := ctx.WriteInterim(gallop.StatusProcessing); err != nil {
+		panic(err)
+	}
 }
 
 func skipOnWindows(t *testing.T) {
@@ -150,17 +159,47 @@ func (r *running) stop() error {
 }
 
 // get returns a body, from a connection of its own.
-func get(url string) (string, error) {
+func get(url string) (string, error) { return getWith(context.Background(), url) }
+
+func getWith(ctx context.Context, url string) (string, error) {
 	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}}
-	resp, err := client.Get(url)
+	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return "", err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return string(body), err
+}
+
+// getSlowly is get for a slow path. It returns when the handler runs.
+func getSlowly(t *testing.T, url string) (wait func() (string, error)) {
+	t.Helper()
+	type result struct {
+		body string
+		err  error
+	}
+	begun, ended := make(chan bool, 1), make(chan result, 1)
+	trace := &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error { begun <- true; return nil }}
+	go func() {
+		body, err := getWith(httptrace.WithClientTrace(context.Background(), trace), url)
+		ended <- result{body, err}
+	}()
+	select {
+	case <-begun:
+	case r := <-ended:
+		t.Fatalf("%s: %q, %v", url, r.body, r.err)
+	}
+	return func() (string, error) {
+		r := <-ended
+		return r.body, r.err
+	}
 }
 
 // ask returns the process id of the child that answers.
@@ -302,24 +341,17 @@ func TestVariable(t *testing.T) {
 // The end of the context cuts off no request.
 func TestShutdownIsGraceful(t *testing.T) {
 	r := run(t, quiet(), prefork.Options{Processes: 2})
-	var served atomic.Int32
-	var all sync.WaitGroup
+	var slow []func() (string, error)
 	for range 4 {
-		all.Go(func() {
-			if body, err := get("http://" + r.addr + "/slow"); body == "slow" {
-				served.Add(1)
-			} else {
-				t.Error(body, err)
-			}
-		})
+		slow = append(slow, getSlowly(t, "http://"+r.addr+"/slow"))
 	}
-	time.Sleep(200 * time.Millisecond)
 	if err := r.stop(); err != nil {
 		t.Error(err)
 	}
-	all.Wait()
-	if served.Load() != 4 {
-		t.Errorf("%d requests were served", served.Load())
+	for _, wait := range slow {
+		if body, err := wait(); body != "slow" {
+			t.Error(body, err)
+		}
 	}
 }
 
@@ -329,8 +361,7 @@ func TestStubbornChildren(t *testing.T) {
 	if _, err := ask(r.addr); err != nil {
 		t.Fatal(err)
 	}
-	go get("http://" + r.addr + "/never")
-	time.Sleep(200 * time.Millisecond)
+	getSlowly(t, "http://"+r.addr+"/never")
 	begun := time.Now()
 	if err := r.stop(); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begun))
@@ -490,9 +521,8 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 			}
 			if slices.Contains(tt.variables, "TEST_NEVER=1") {
 				for range 8 { // for both children
-					go get("http://" + addr + "/never")
+					getSlowly(t, "http://"+addr+"/never")
 				}
-				time.Sleep(100 * time.Millisecond)
 			}
 			if err := program.Process.Signal(tt.signal); err != nil {
 				t.Fatal(err)
@@ -535,12 +565,10 @@ func TestSignalToChild(t *testing.T) {
 	if _, err := ask(r.addr); err != nil {
 		t.Fatal(err)
 	}
-	slow := make(chan string)
-	go func() { body, _ := get("http://" + r.addr + "/slow"); slow <- body }()
-	time.Sleep(100 * time.Millisecond)
+	slow := getSlowly(t, "http://"+r.addr+"/slow")
 	kill(t, r.pids[0], syscall.SIGTERM)
-	if body := <-slow; body != "slow" {
-		t.Errorf("got %q", body)
+	if body, err := slow(); body != "slow" {
+		t.Errorf("got %q, %v", body, err)
 	}
 	if line := <-lines; !strings.Contains(line, "exit status 0") {
 		t.Error(line)
@@ -552,7 +580,7 @@ func TestSignalToChild(t *testing.T) {
 
 func eventually(t *testing.T, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not become true")
 		}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/textproto"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,7 +105,7 @@ func startCommand(t *testing.T, env []string, command ...string) *process {
 // until waits until ok returns true, for ten seconds.
 func (p *process) until(what string, ok func() bool) {
 	p.t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.t.Fatalf("waited too long until %s\nstdout:\n%s\nstderr:\n%s", what, p.stdout.String(), p.stderr.String())
 		}
@@ -142,7 +143,7 @@ func (p *process) dial() net.Conn {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(30 * time.Second))
 	p.t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -471,16 +472,22 @@ func checkJSONLog(t *testing.T, lines []string) {
 	}
 }
 
-// slowRequest sends a request whose body lacks one byte, and returns a function that sends it.
+// slowRequest sends a request whose body lacks one byte, and returns a function that sends it. The server has asked for the body
+// when slowRequest returns.
 func (p *process) slowRequest() (finish func() (status string)) {
 	p.t.Helper()
 	c := p.dial()
-	io.WriteString(c, "POST /_gallop/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell")
-	time.Sleep(50 * time.Millisecond) // until the server has received it
+	r := textproto.NewReader(bufio.NewReader(c))
+	io.WriteString(c, "POST /_gallop/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+	if line, err := r.ReadLine(); line != "HTTP/1.1 100 Continue" || err != nil {
+		p.t.Fatalf("%q, %v", line, err)
+	}
+	r.ReadLine() // the empty one
+	io.WriteString(c, "hell")
 	return func() string {
 		io.WriteString(c, "o")
-		status, _ := bufio.NewReader(c).ReadString('\n')
-		return strings.TrimSpace(status)
+		status, _ := r.ReadLine()
+		return status
 	}
 }
 

@@ -174,6 +174,7 @@ func overEchoTogether(t *testing.T, change func(*echoServer), test func(r *echoR
 
 func (tr echoTransport) run(t *testing.T, change func(*echoServer), test func(r *echoRig)) {
 	r := &echoRig{T: t, memory: tr.memory, s: newEchoServer()}
+	r.s.onSockets = !tr.memory
 	if change != nil {
 		change(r.s)
 	}
@@ -261,6 +262,25 @@ func (r *echoRig) want(c *echoClient, x *echoCall, reason string) {
 	}
 	if reason == "" && x.kind != frameEnd || reason != "" && (x.kind != frameReset || x.text != reason) {
 		r.Fatalf("%s: %c %q, want %q", x.name, x.kind, x.text, reason)
+	}
+}
+
+// inTime makes an exchange that ends well, and returns its client. On sockets, a client may be too late for the time limits
+// because the machine is busy. If so, inTime tries again.
+func (r *echoRig) inTime(name string) *echoClient {
+	r.Helper()
+	for try := 0; ; try++ {
+		c := r.client()
+		x, out := c.begin(name)
+		err := c.write(appendFrame(out, x.id, frameEnd, ""))
+		wrong := c.until(func() bool { return x.kind != 0 })
+		if err == nil && wrong == "" && x.kind == frameEnd {
+			return c
+		}
+		_ = c.conn.Close()
+		if r.memory || try == 20 {
+			r.Fatalf("%s: %v, %s, %c %q", name, err, wrong, x.kind, x.text)
+		}
 	}
 }
 
@@ -361,7 +381,7 @@ func TestEchoOneEnds(t *testing.T) {
 
 // A handler whose time is over is left behind. It goes on while the connection does, and after it, and hurts nobody.
 func TestEchoLeftBehind(t *testing.T) {
-	overEcho(t, func(s *echoServer) { s.limit = 20 * time.Millisecond }, func(r *echoRig) {
+	overEchoTogether(t, func(s *echoServer) { s.limit = s.handlerTime() }, func(r *echoRig) {
 		c := r.client()
 		late := []*echoCall{r.open(c, "late", 100), r.whole(c, "late", 100), r.open(c, "maybe hang", 100)}
 		for _, x := range late {
@@ -475,8 +495,7 @@ func TestEchoClientResets(t *testing.T) {
 // A connection that stays idle ends, and so does one whose client takes nothing. One with exchanges does not.
 func TestEchoTimes(t *testing.T) {
 	overEchoTogether(t, func(s *echoServer) { s.set.Idle, s.set.Progress = 50*time.Millisecond, 100*time.Millisecond }, func(r *echoRig) {
-		c := r.client()
-		r.want(c, r.whole(c, "now 150ms", 0), "")
+		c := r.inTime("now 150ms")
 		begun := time.Now()
 		r.closed(c)
 		if took := time.Since(begun); r.memory && took < 45*time.Millisecond {

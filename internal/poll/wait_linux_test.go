@@ -147,10 +147,12 @@ func TestClockTicks(t *testing.T) {
 	if !l.tickWhile(true) || !l.waits.ticking {
 		t.Fatal("the clock does not tick")
 	}
+	begun := time.Now()
 	time.Sleep(50 * time.Millisecond)
-	n, took := time.Duration(ticks(t, l)), time.Since(from)
-	if n > took/time.Millisecond || n < took/time.Millisecond*8/10 {
-		t.Errorf("%d ticks in %v", n, took)
+	least := time.Since(begun)
+	n := time.Duration(ticks(t, l))
+	if most := time.Since(from); n > most/time.Millisecond || n < least/time.Millisecond*8/10 {
+		t.Errorf("%d ticks in %v to %v", n, least, most)
 	}
 	time.Sleep(5 * time.Millisecond)
 	if l.tickWhile(true); ticks(t, l) == 0 {
@@ -178,7 +180,7 @@ func TestSleepInTheKernelIsShort(t *testing.T) {
 			l.clock = -1
 		}
 		shortest, longest := time.Hour, time.Duration(0)
-		for range 10 {
+		for n := 0; n < 10 || n < 1000 && shortest > 4*time.Millisecond; n++ { // the machine may be slow itself
 			from := time.Now()
 			l.sleep(true)
 			shortest, longest = min(shortest, time.Since(from)), max(longest, time.Since(from))
@@ -239,11 +241,14 @@ func TestSleepThroughTheRuntimeIsARest(t *testing.T) {
 		before := l.now - Moment(time.Second)
 		l.waits.rested, l.waits.polled = before, before
 		if waits {
-			time.AfterFunc(20*time.Millisecond, func() { ringBell(l.bell) })
+			for try := 0; try < 20 && l.waits.rested == before; try++ { // the bell may ring before a slow machine sleeps
+				time.AfterFunc(20*time.Millisecond, func() { ringBell(l.bell) })
+				l.sleep(false)
+			}
 		} else {
 			ringBell(l.bell)
+			l.sleep(false)
 		}
-		l.sleep(false)
 		if got := l.waits.rested != before; got != waits {
 			t.Errorf("waits %v: rested %v", waits, got)
 		}

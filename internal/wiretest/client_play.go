@@ -15,7 +15,7 @@ import (
 
 // How long PlayClient waits.
 const (
-	clientPatience = 10 * time.Second      // for the client to return
+	clientPatience = time.Minute           // for the client to return
 	settleTime     = 10 * time.Millisecond // for the server's last action to reach the client
 )
 

@@ -86,7 +86,7 @@ func TestPipelineManyCallers(t *testing.T) {
 			defer gallop.ReleaseResponse(resp)
 			for i := range 10 {
 				path := fmt.Sprintf("/%d/%d", g, i)
-				timeout := 10 * time.Second
+				timeout := time.Minute
 				req.SetRequestURI("http://a.test" + path)
 				if g%100 == 0 {
 					req.SetRequestURI("http://a.test" + path + "?slow")

@@ -213,14 +213,15 @@ func TestShutdownUnderLoad(t *testing.T) {
 			})
 		}
 		time.Sleep(100 * time.Millisecond)
+		wiretest.Eventually(t, func() bool { return answered.Load() >= 30 })
 		stopping.Store(true)
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		if err := s.ShutdownWithContext(ctx); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begun); took > 3*time.Second {
+		if took := time.Since(begun); took > 10*time.Second { // a busy machine needs more than a second
 			t.Errorf("Shutdown took %v", took)
 		}
 		all.Wait()
@@ -234,9 +235,10 @@ func TestShutdownUnderLoad(t *testing.T) {
 func TestTrailersAndCancellation(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, s *gallop.Server) {
-		gone := make(chan error, 1)
+		begun, gone := make(chan bool, 1), make(chan error, 1)
 		s.Handler = func(ctx *gallop.RequestCtx) {
 			if string(ctx.Path()) == "/wait" {
+				begun <- true
 				<-ctx.Done()
 				gone <- ctx.Err()
 				return
@@ -257,10 +259,14 @@ func TestTrailersAndCancellation(t *testing.T) {
 		if string(body) != "body+note" || err != nil || resp.Trailer.Get("X-Sum") != "42" {
 			t.Errorf("%q, %v, trailers %v", body, err, resp.Trailer)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		go func() {
+			<-begun
+			cancel()
+		}()
 		req, _ = http.NewRequestWithContext(ctx, "GET", url+"/wait", nil)
-		if _, err := client.Do(req); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := client.Do(req); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		select {
@@ -268,7 +274,7 @@ func TestTrailersAndCancellation(t *testing.T) {
 			if err != context.Canceled {
 				t.Error(err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(20 * time.Second):
 			t.Error("the handler does not learn that its client has gone")
 		}
 		if _, err := get(client, url); err != nil {

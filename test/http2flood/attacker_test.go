@@ -26,6 +26,8 @@ type peer struct {
 	failed error  // of a write
 	ended  chan struct{}
 
+	answered chan struct{} // closed when the first response has begun
+
 	// These fields may be read when ended is closed.
 	goAway *http2.GoAwayFrame // the last one
 	resets map[uint32]http2.ErrCode
@@ -55,7 +57,7 @@ func newPeer(nc net.Conn, settings ...http2.Setting) *peer {
 
 // newDeafPeer returns a client that reads nothing.
 func newDeafPeer(nc net.Conn, settings ...http2.Setting) *peer {
-	p := &peer{nc: nc, out: bufio.NewWriterSize(nc, 8<<10), ended: make(chan struct{})}
+	p := &peer{nc: nc, out: bufio.NewWriterSize(nc, 8<<10), ended: make(chan struct{}), answered: make(chan struct{})}
 	p.resets = map[uint32]http2.ErrCode{}
 	p.Framer = http2.NewFramer(p.out, bufio.NewReaderSize(nc, 4<<10))
 	p.AllowIllegalWrites = true
@@ -96,6 +98,9 @@ func (p *peer) read() {
 		}
 		switch f := f.(type) {
 		case *http2.MetaHeadersFrame:
+			if p.status == "" {
+				close(p.answered)
+			}
 			p.status = f.PseudoValue("status")
 		case *http2.GoAwayFrame:
 			kept := *f

@@ -102,9 +102,20 @@ func testFlood(t *testing.T, over gallop.EngineType, change func(*gallop.Server)
 // flood has begin start this many attackers, which go on until a time. It checks what they may cost, and how a good client is
 // served.
 func (s *site) flood(t *testing.T, attackers int, begin func(group *sync.WaitGroup, end time.Time)) {
+	var quiet, loud latency
+	for range 4 { // the machine may be slow itself
+		if quiet, loud = s.floodOnce(t, attackers, begin); loud.p99 <= 5*quiet.p99+lenient || t.Failed() {
+			return
+		}
+	}
+	t.Errorf("a good client: p99 was %v, and is %v while the server is attacked", quiet.p99, loud.p99)
+}
+
+// floodOnce returns how long a good client waits before the attack and meanwhile.
+func (s *site) floodOnce(t *testing.T, attackers int, begin func(group *sync.WaitGroup, end time.Time)) (quiet, loud latency) {
 	good := newGoodClient(s.addr)
 	defer good.close()
-	quiet := good.measure(t, time.Now().Add(300*time.Millisecond))
+	quiet = good.measure(t, time.Now().Add(300*time.Millisecond))
 	idle := liveHeap()
 	end := time.Now().Add(floodTime())
 	var group sync.WaitGroup
@@ -119,16 +130,14 @@ func (s *site) flood(t *testing.T, attackers int, begin func(group *sync.WaitGro
 			}
 		}
 	})
-	loud := good.measure(t, end)
+	loud = good.measure(t, end)
 	group.Wait()
 	if most := s.most.Load(); most > handlers {
 		t.Errorf("%d handlers ran at a time", most)
 	}
-	if loud.p99 > 5*quiet.p99+lenient {
-		t.Errorf("a good client: p99 was %v, and is %v while the server is attacked", quiet.p99, loud.p99)
-	}
 	t.Logf("%d KiB for %d attackers, %d handlers at a time; good client: %d requests, p99 %v, before %v", largest>>10, attackers,
 		s.most.Load(), loud.n, loud.p99, quiet.p99)
+	return quiet, loud
 }
 
 // lenient is how much longer requests may take on a busy machine: attackers, server and clients share its processors with the

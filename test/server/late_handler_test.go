@@ -101,6 +101,9 @@ func (l *lateCalls) make() error {
 	return nil
 }
 
+// lateAfter is how long TimeoutHandler waits. A handler that the machine stops for longer cannot do what comes first.
+const lateAfter = 500 * time.Millisecond
+
 // Handlers that TimeoutHandler has left behind go on using their requests, beside 100 further requests on the same worker. Some
 // use them all the time, and others whenever a further request is in its middle.
 func TestLateHandlers(t *testing.T) {
@@ -135,7 +138,7 @@ func TestLateHandlers(t *testing.T) {
 				case <-time.After(50 * time.Microsecond):
 				}
 			}
-		}, 20*time.Millisecond, "late")
+		}, lateAfter, "late")
 		s := &gallop.Server{PoisonReleased: true, StreamRequestBody: true, Logger: servertest.Quiet, Handler: func(ctx *gallop.RequestCtx) {
 			if _, isLate := lateRequests[string(ctx.Path())]; isLate {
 				left.Add(1)
@@ -149,11 +152,15 @@ func TestLateHandlers(t *testing.T) {
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ln) }()
 
+		conns := map[string]net.Conn{}
 		for path, r := range lateRequests {
-			c := dialLate(t, ln)
-			if _, err := io.WriteString(c, r.request); err != nil {
+			conns[path] = dialLate(t, ln)
+			if _, err := io.WriteString(conns[path], r.request); err != nil {
 				t.Error(err)
 			}
+		}
+		for path, r := range lateRequests {
+			c := conns[path]
 			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil || resp.StatusCode != r.status {
 				t.Fatalf("%s: %v, %v", path, resp, err)

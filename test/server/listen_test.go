@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -362,12 +363,13 @@ func TestShutdownOverTCP(t *testing.T) {
 		if _, err := io.ReadAll(idle); err != nil {
 			t.Errorf("the idle connection did not end well: %v", err)
 		}
-		if _, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
-			time.Sleep(100 * time.Millisecond) // the queue is still emptied for a moment
-			if _, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
-				t.Error("still accepting")
+		wiretest.Eventually(t, func() bool { // the queue is still emptied for a moment
+			c, err := net.DialTimeout("tcp", addr, time.Second)
+			if err == nil {
+				_ = c.Close()
 			}
-		}
+			return err != nil
+		})
 		select {
 		case err := <-done:
 			t.Fatalf("Shutdown returned %v while a request was served", err)
@@ -417,9 +419,14 @@ func TestLameDuck(t *testing.T) {
 		}
 		var down atomic.Bool
 		go func() { s.Shutdown(); down.Store(true) }()
-		time.Sleep(50 * time.Millisecond)
+		wiretest.Eventually(t, func() bool { // until Shutdown has begun, connections stay open
+			c := dialTCP(t, addr)
+			_, _ = io.WriteString(c, wiretest.Get("/"))
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			return err == nil && resp.Close
+		})
 		for _, c := range []net.Conn{idle, dialTCP(t, addr)} {
-			io.WriteString(c, wiretest.Get("/"))
+			_, _ = io.WriteString(c, wiretest.Get("/"))
 			b, err := io.ReadAll(c)
 			if err != nil || !strings.Contains(string(b), "200 OK") || !strings.Contains(string(b), "Connection: close") {
 				t.Errorf("%q, %v", b, err)

@@ -82,7 +82,7 @@ func TestServeEndsAtOnceWhenItsListenerIsClosed(t *testing.T) {
 			t.Run(tt.name+"/"+network, func(t *testing.T) {
 				servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 					var took []time.Duration
-					for range 7 {
+					for len(took) < 7 || len(took) < 70 && took[len(took)/2] > 25*time.Millisecond { // the machine may be slow itself
 						ln := listen(t)
 						served := ln
 						if tt.wrap != nil {
@@ -107,10 +107,11 @@ func TestServeEndsAtOnceWhenItsListenerIsClosed(t *testing.T) {
 							t.Error(err)
 						}
 						took = append(took, time.Since(start))
+						slices.Sort(took)
 						_ = c.Close()
 						_ = s.Close()
 					}
-					if slices.Sort(took); took[len(took)/2] > 25*time.Millisecond {
+					if took[len(took)/2] > 25*time.Millisecond {
 						t.Errorf("it takes %v", took)
 					}
 				})

@@ -266,11 +266,12 @@ func TestLoopSeesThatAHandlerBlocks(t *testing.T) {
 	}}
 	c := dialRaw(t, loopServer(t, s))
 	proveFast(t, s, c, "/", "x")
+	before := s.Stats().Loop.Overtaken // while the machine was slow
 	slow.Store(true)
 	for range 5 {
 		c.want("/", "x")
 	}
-	if st := s.Stats().Loop; st.FastPlaces != 0 || st.Overtaken > 2 {
+	if st := s.Stats().Loop; st.FastPlaces != 0 || st.Overtaken > before+2 {
 		t.Errorf("%+v: it was not noticed", st)
 	}
 }
@@ -536,7 +537,7 @@ func TestMaxIdleWorkerDuration(t *testing.T) {
 		for _, c := range conns {
 			_ = c.Close()
 		}
-		for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before+requests/2; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before+requests/2; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%d goroutines, %d before the requests", runtime.NumGoroutine(), before)
 			}
@@ -673,27 +674,41 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // answered.
 func TestLoopTimes(t *testing.T) {
 	t.Parallel()
+	var wrong string
+	for range 10 { // clients may be late because the machine is slow
+		if wrong = loopTimes(t); wrong == "" {
+			return
+		}
+	}
+	t.Error(wrong)
+}
+
+// loopTimes returns what is wrong with the time limits of connections that are idle, silent or slow.
+func loopTimes(t *testing.T) (wrong string) {
 	s := &gallop.Server{
 		IdleTimeout: 300 * time.Millisecond, ReadHeaderTimeout: 300 * time.Millisecond,
 		Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") },
 	}
 	addr := loopServer(t, s)
 	idle, silent, slow := dialRaw(t, addr), dialRaw(t, addr), dialRaw(t, addr)
-	idle.want("/", "x")
+	if body, err := idle.get("/"); body != "x" || err != nil {
+		return fmt.Sprintf("%q, %v", body, err)
+	}
 	_, _ = io.WriteString(slow, "GET / HTTP/1.1\r\nHos")
 	begun := time.Now()
 	for name, c := range map[string]*rawClient{"idle": idle, "silent": silent} {
 		if b, err := io.ReadAll(c.r); len(b) > 0 || err != nil {
-			t.Errorf("%s: %q, %v; want the end", name, b, err)
+			return fmt.Sprintf("%s: %q, %v; want the end", name, b, err)
 		}
 	}
 	if b, err := io.ReadAll(slow.r); !strings.HasPrefix(string(b), "HTTP/1.1 408 ") || err != nil {
-		t.Errorf("%q, %v; want 408", b, err)
+		return fmt.Sprintf("%q, %v; want 408", b, err)
 	}
 	if took := time.Since(begun); took < 200*time.Millisecond {
-		t.Errorf("after %v", took)
+		return fmt.Sprintf("after %v", took)
 	}
 	wantNoConns(t, s)
+	return ""
 }
 
 func wantNoConns(t *testing.T, s *gallop.Server) {

@@ -116,7 +116,7 @@ func postUnread(t *testing.T, url string, size, n, status int, chunked bool) (fa
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: transport, Timeout: time.Minute}
 	for range n {
 		resp, err := client.Do(unreadPost(t, url, size, chunked))
 		if err == nil {
@@ -139,7 +139,7 @@ func postOnOneConn(t *testing.T, addr string, size, n, status int, chunked bool)
 		return err
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	r := bufio.NewReader(c)
 	for i := range n {
 		req := unreadPost(t, "http://"+addr+"/", size, chunked)

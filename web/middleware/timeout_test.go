@@ -110,7 +110,7 @@ func TestTimeoutLeavesNothing(t *testing.T) {
 	for range 8 {
 		<-done
 	}
-	for range 100 { // contexts learn of the end on goroutines of their own
+	for range 2000 { // contexts learn of the end on goroutines of their own
 		if !strings.Contains(stacks(), "context.(*cancelCtx).propagateCancel") {
 			return
 		}
