@@ -12,8 +12,8 @@ package pool
 
 func (p *Pool) isShared() bool { return p.opts.Shared != nil && p.opts.Shared() }
 
-// mustFollow reports whether a call that needs a connection has to wait for the dial of another call, or for room on a connection
-// that carries several calls. p is locked.
+// mustFollow reports whether a call that needs a connection has to wait. It waits for the dial of another call, or for room on a
+// connection that carries several calls. p is locked.
 func (p *Pool) mustFollow() bool { return p.many > 0 || p.leading > 0 && p.isShared() }
 
 // stopLeading notes that no call follows d any more, and reports whether calls did. p is locked.
