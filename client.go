@@ -88,12 +88,19 @@ type Client struct {
 	// client also uses TLSConfig, but ignores its ServerName.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
-	// Protocols is the set of protocols to use. Nil means HTTP/1, the only protocol that the clients of this version
-	// support. If the set contains another protocol or lacks HTTP/1, every call fails with an error that wraps
-	// ErrProtocols. Do not change the set after the first call.
+	// Protocols is the set of protocols to use. Nil means HTTP/1, and HTTP/2 over TLS. If the set contains HTTP/2, the client
+	// offers HTTP/2 in TLS handshakes, and uses the protocol that the server chooses. Without TLS, the client uses HTTP/2 only if
+	// the set contains UnencryptedHTTP2 and lacks HTTP/1, as in net/http. If the set has no protocol for a connection, calls fail
+	// with an error that wraps ErrProtocols. Do not change the set after the first call.
+	//
+	// If Protocols is nil, TLSConfig.NextProtos can turn HTTP/2 off: the client offers HTTP/2 only if NextProtos is empty or
+	// contains "h2". A TLS connection from Dial or DialTimeout uses HTTP/2 only if Protocols contains HTTP/2 and the connection
+	// has negotiated "h2".
+	//
+	// Over HTTP/2, one connection carries many calls. Requests with an Upgrade header always use HTTP/1.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. The clients of this version speak only HTTP/1, so HTTP2 has no effect yet.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults.
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client uses a clone of the configuration. If

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync/atomic"
@@ -387,57 +386,6 @@ func (cc *ClientConn) close() {
 	cc.nc.Close()
 }
 
-// requestError is why a request was not sent at all.
-type requestError struct{ error }
-
-// writeFailure is why a request could not be written. No response came instead.
-type writeFailure struct{ error }
-
-// explain makes of what a connection said what the caller of a call wants to know.
-func (cc *ClientConn) explain(ctx context.Context, err error) error {
-	unwritten, writing := err.(writeFailure)
-	if writing {
-		err = unwritten.error
-	}
-	if err == errStale {
-		return err
-	}
-	if e, ok := err.(requestError); ok { // for wantsRetry to see
-		return e
-	}
-	if e, ok := err.(bodyFailure); ok && ctx.Err() == nil {
-		return e.error
-	}
-	if ended := ctx.Err(); ended != nil {
-		return endedBy(ctx)
-	}
-	switch {
-	case timedOut(err):
-		return ErrTimeout
-	case !cc.answered && isConnError(err):
-		return &ClosedError{Addr: cc.addr, Reused: cc.member.Uses > 1, Written: cc.wrote, Err: err, writing: writing}
-	}
-	return err
-}
-
-// isConnError reports whether err is what a connection says, and not a parser.
-func isConnError(err error) bool {
-	var parse *ParseError
-	return !errors.As(err, &parse) && err != errInterim && err != ErrBodyTooLarge
-}
-
-// endedBy returns why ctx has ended, as the error of a call.
-func endedBy(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return ErrTimeout
-	case cause == err:
-		return fmt.Errorf("gallop: the call was ended: %w", err)
-	}
-	return fmt.Errorf("gallop: the call was ended: %w (%w)", cause, err)
-}
-
 // fill reads once, behind what is there.
 func (cc *ClientConn) fill() error {
 	switch {
@@ -499,3 +447,45 @@ func (cc *ClientConn) unread() []byte { return cc.buf[cc.r:] }
 
 // mayFollow reports whether a response head allows another response to follow on the connection.
 func mayFollow(head *message.Head) bool { return head.Flags&message.LongConnection != 0 }
+
+// On a plain socket, a small request costs less if it is sent in one turn of the runtime's poller. The poller
+// is first told that a read will follow. Then the socket is checked for staleness, the request is written, and
+// the call waits for the response. Separate calls would check, write, and try a read that finds nothing before
+// they wait. client_ask_unix.go has that turn.
+
+// errStale means that nothing was sent, because the idle connection has become stale.
+var errStale = errors.New("gallop: the idle connection has ended")
+
+// mayAsk reports whether a request with that much content can be sent by ask.
+func (cc *ClientConn) mayAsk(content int) bool {
+	return cc.asker.ok() && cc.set.trace == nil && len(cc.buf)+content <= smallBody
+}
+
+// ask sends the buffer and then content, and reads the first bytes of the response. It sends nothing if the
+// connection turns out to be stale. The returned error is about sending; the next read returns an error of
+// reading.
+func (cc *ClientConn) ask(content []byte) error {
+	out := append(cc.buf, content...)
+	sent, got, err := cc.asker.exchange(out, out[:cap(out)], cc.unproven)
+	cc.wrote += int64(sent)
+	cc.buf, cc.r = out[:0], 0
+	switch {
+	case err != nil && sent < len(out):
+		cc.broken = true
+		return err
+	case err != nil:
+		cc.failed = err
+	case sent < len(out): // the socket takes no more for now
+		return cc.writeRest(out, sent)
+	default:
+		cc.buf, cc.answered = out[:got], true
+	}
+	return nil
+}
+
+func (cc *ClientConn) writeRest(out []byte, sent int) error {
+	n, err := cc.nc.Write(out[sent:])
+	cc.wrote += int64(n)
+	cc.broken = cc.broken || err != nil
+	return err
+}

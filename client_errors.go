@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -247,4 +248,55 @@ func (cc *ClientConn) streamFailed(err error, phase string) error {
 	call := &CallError{Method: method, URL: url, Addr: cc.addr, Phase: phase, Err: err}
 	cc.set.trace.callFailed(call)
 	return call.returned(err, cc.set.detailed)
+}
+
+// requestError is why a request was not sent at all.
+type requestError struct{ error }
+
+// writeFailure is why a request could not be written. No response came instead.
+type writeFailure struct{ error }
+
+// explain makes of what a connection said what the caller of a call wants to know.
+func (cc *ClientConn) explain(ctx context.Context, err error) error {
+	unwritten, writing := err.(writeFailure)
+	if writing {
+		err = unwritten.error
+	}
+	if err == errStale {
+		return err
+	}
+	if e, ok := err.(requestError); ok { // for wantsRetry to see
+		return e
+	}
+	if e, ok := err.(bodyFailure); ok && ctx.Err() == nil {
+		return e.error
+	}
+	if ended := ctx.Err(); ended != nil {
+		return endedBy(ctx)
+	}
+	switch {
+	case timedOut(err):
+		return ErrTimeout
+	case !cc.answered && isConnError(err):
+		return &ClosedError{Addr: cc.addr, Reused: cc.member.Uses > 1, Written: cc.wrote, Err: err, writing: writing}
+	}
+	return err
+}
+
+// isConnError reports whether err is what a connection says, and not a parser.
+func isConnError(err error) bool {
+	var parse *ParseError
+	return !errors.As(err, &parse) && err != errInterim && err != ErrBodyTooLarge
+}
+
+// endedBy returns why ctx has ended, as the error of a call.
+func endedBy(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return ErrTimeout
+	case cause == err:
+		return fmt.Errorf("gallop: the call was ended: %w", err)
+	}
+	return fmt.Errorf("gallop: the call was ended: %w (%w)", cause, err)
 }

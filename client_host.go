@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/h2client"
 	"github.com/gallop-http/gallop/internal/pool"
 )
 
@@ -96,12 +97,20 @@ type HostClient struct {
 	// proxies, the client also uses TLSConfig, but ignores its ServerName.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
-	// Protocols is the set of protocols to use. Nil means HTTP/1, the only protocol that the clients of this version
-	// support. If the set contains another protocol or lacks HTTP/1, every call fails with an error that wraps
-	// ErrProtocols. Do not change the set after the first call.
+	// Protocols is the set of protocols to use. Nil means HTTP/1, and HTTP/2 over TLS. If the set contains HTTP/2, the client
+	// offers HTTP/2 in TLS handshakes, and uses the protocol that the server chooses. Without TLS, the client uses HTTP/2 only if
+	// the set contains UnencryptedHTTP2 and lacks HTTP/1, as in net/http. If the set has no protocol for a connection, calls fail
+	// with an error that wraps ErrProtocols. Do not change the set after the first call.
+	//
+	// If Protocols is nil, TLSConfig.NextProtos can turn HTTP/2 off: the client offers HTTP/2 only if NextProtos is empty or
+	// contains "h2". A TLS connection from Dial or DialTimeout uses HTTP/2 only if Protocols contains HTTP/2 and the connection
+	// has negotiated "h2".
+	//
+	// Over HTTP/2, one connection carries many calls. Requests to a forward proxy (IsProxy) and requests with an Upgrade header
+	// always use HTTP/1, and so does AcquireConn.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. The clients of this version speak only HTTP/1, so HTTP2 has no effect yet.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults.
 	HTTP2 *HTTP2Config
 
 	// MaxConns limits the open connections. Zero or a negative value means DefaultMaxConnsPerHost. When the limit is
@@ -233,6 +242,9 @@ type HostClient struct {
 	addrs   []string
 	nextAdr atomic.Uint32
 	tls     *clientTLS // shared with the other hosts of a Client
+	h2      *h2client.Options
+	only1   bool        // HTTP/2 is never used, for PipelineClient
+	spoke1  atomic.Bool // the server chose HTTP/1 in the last TLS handshake
 	pending atomic.Int64
 	users   atomic.Int64 // calls of the Client that has it
 	key     string       // by which the Client has it
@@ -243,6 +255,7 @@ type HostClient struct {
 func (c *HostClient) init() error {
 	c.once.Do(func() {
 		c.set = c.resolve()
+		c.h2 = c.resolveH2()
 		c.addrs, c.initErr = c.splitAddrs()
 		if c.janitor == nil {
 			c.janitor = &pool.Janitor{}
@@ -251,7 +264,7 @@ func (c *HostClient) init() error {
 		if c.tls == nil {
 			c.tls = &clientTLS{}
 		}
-		if err := c.Protocols.check(); err != nil {
+		if err := c.checkProtocols(); err != nil {
 			c.initErr = err
 		}
 	})

@@ -189,7 +189,7 @@ func (c *PipelineClient) init() error {
 	c.once.Do(func() {
 		host := &c.host
 		pipelineOptions().copy(host, c)
-		host.trace = c.Trace
+		host.trace, host.only1 = c.Trace, true
 		c.initErr = host.init()
 		c.window = c.perConn()
 		c.slots = make(chan struct{}, c.maxConns()*c.perConn())

@@ -104,7 +104,14 @@ func (c *HostClient) again(ctx context.Context, deadline, limit time.Time, req *
 	for n := 1; err != nil; n++ {
 		resetTimeout, retry := false, false
 		untouched := c.Transport == nil && req.IsBodyStream() // an upload would have taken it
-		if (replayable || untouched) && n < c.set.attempts && ctx.Err() == nil {
+		r := h2VerdictOf(err)
+		switch {
+		case !(replayable || untouched) || n >= c.set.attempts || ctx.Err() != nil:
+		case r.unprocessed && r.wants1:
+			retry, ctx = c.mayUseH1(), withOnly1(ctx)
+		case r.unprocessed:
+			retry = r.pauseBefore(ctx, deadline, n)
+		default:
 			resetTimeout, retry = c.wantsRetry(ctx, req, resp, n, err)
 		}
 		if retry && resetTimeout && req.timeout > 0 {
@@ -113,7 +120,7 @@ func (c *HostClient) again(ctx context.Context, deadline, limit time.Time, req *
 		if !retry || !deadline.IsZero() && !time.Now().Before(deadline) {
 			return err
 		}
-		err = c.attempt(ctx, deadline, c.Transport, req, resp, true)
+		err = c.attempt(ctx, deadline, c.Transport, req, resp, !r.over2)
 	}
 	return nil
 }
@@ -179,16 +186,43 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, t RoundTri
 	if c.sendsVerbatim(req) { // also if somebody has looked at its URI
 		req.uriParsed, req.uriProof = false, uriUnproven
 	}
+	again421 := !fresh && c.set.attempts > 1 && !req.IsBodyStream()
 	for set := c.set.of(ctx); ; {
-		cc, err := c.getConn(ctx, deadline, set.trace, fresh, true)
-		if err != nil {
+		cc, over2, err := c.connFor(ctx, deadline, req, set.trace, fresh)
+		switch {
+		case err != nil:
 			return inPhase(err, phaseConn, "")
+		case over2 != nil:
+			resp.remote, resp.local, resp.tls = over2.remote, over2.local, over2.tls
+			err = over2.roundTrip(ctx, deadline, req, resp, set)
+			if again421 && err == nil && resp.StatusCode() == StatusMisdirectedRequest && over2.uses.Load() > 1 {
+				// The connection does not serve this host, but another one may (RFC 9110 §15.5.20).
+				resp.resetSkipHeader()
+				resp.Header.Reset()
+				fresh, again421 = true, false
+				continue
+			}
+		default:
+			resp.remote, resp.local, resp.tls = cc.remote, cc.local, cc.tls
+			err = cc.roundTrip(ctx, deadline, req, resp, set)
 		}
-		resp.remote, resp.local, resp.tls = cc.remote, cc.local, cc.tls
-		if err = cc.roundTrip(ctx, deadline, req, resp, set); err != errStale {
+		if err != errStale {
 			return err
 		}
 	}
+}
+
+// connFor returns a connection for req, see getConn. HTTP/2 has no upgrades, so a request that asks for one needs HTTP/1. So
+// does a request that a server has refused over HTTP/2 for that reason.
+func (c *HostClient) connFor(ctx context.Context, deadline time.Time, req *Request, trace *ClientTrace, fresh bool) (*ClientConn, *h2ClientConn, error) {
+	if !c.mayUseH2() || !req.Header.ConnectionUpgrade() && !isOnly1(ctx) {
+		return c.getConn(ctx, deadline, trace, fresh, true)
+	}
+	if !c.mayUseH1() {
+		return nil, nil, errNeedsHTTP1
+	}
+	cc, err := c.getHTTP1(ctx, deadline, trace, fresh, true)
+	return cc, nil, err
 }
 
 // wantsRetry reports whether to send a request again that was sent n times.

@@ -39,7 +39,7 @@ func dialPeer(p *wiretest.TLSPeer) (client net.Conn, closed chan struct{}) {
 func shake(t *testing.T, p *wiretest.TLSPeer, c *clientTLS, addr string, cfg *tls.Config) (tls.ConnectionState, error) {
 	t.Helper()
 	nc, closed := dialPeer(p)
-	tc, err := c.handshake(t.Context(), nc, addr, cfg, 10*time.Second)
+	tc, err := c.handshake(t.Context(), nc, addr, cfg, nil, 10*time.Second)
 	if err != nil {
 		<-closed // by handshake
 		return tls.ConnectionState{}, err
@@ -100,7 +100,7 @@ func TestClientTLSName(t *testing.T) {
 func TestClientTLSFailsClosed(t *testing.T) {
 	for _, addr := range []string{"", ":443", "host.test", "a:b:c", "host.test:", "::1", "[::1]", "unix:/s", "unix:s:443", "unix:./443", ".:443", "host.test:443:443"} {
 		client, server := memnet.Pipe()
-		tc, err := (&clientTLS{}).handshake(t.Context(), client, addr, nil, time.Minute)
+		tc, err := (&clientTLS{}).handshake(t.Context(), client, addr, nil, nil, time.Minute)
 		if tc != nil || !errors.Is(err, errNoTLSName) {
 			t.Errorf("%q: %v, %v", addr, tc, err)
 		}
@@ -197,7 +197,7 @@ func TestClientTLSEnds(t *testing.T) {
 				ctx, cancel := tc.ctx(t.Context())
 				defer cancel()
 				client, server := memnet.Pipe()
-				nc, err := (&clientTLS{}).handshake(ctx, client, "host.test:443", nil, tc.timeout)
+				nc, err := (&clientTLS{}).handshake(ctx, client, "host.test:443", nil, nil, tc.timeout)
 				if nc != nil || !errors.Is(err, tc.want) || time.Since(begun) != tc.after {
 					t.Errorf("got %v, %v after %v", nc, err, time.Since(begun))
 				}
@@ -229,7 +229,7 @@ func TestClientTLSTrace(t *testing.T) {
 		})
 		for _, addr := range []string{"host.test:443", "evil.test:443"} {
 			nc, _ := dialPeer(p)
-			if tc, err := (&clientTLS{}).handshake(ctx, nc, addr, &tls.Config{RootCAs: p.Pool}, 0); err == nil {
+			if tc, err := (&clientTLS{}).handshake(ctx, nc, addr, &tls.Config{RootCAs: p.Pool}, nil, 0); err == nil {
 				tc.Close()
 			}
 		}

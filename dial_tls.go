@@ -28,15 +28,16 @@ type clientTLS struct{ sessions tlsSessions }
 
 // handshake returns a TLS connection over nc to addr. It takes at most timeout if that is positive, and ends when ctx
 // does. The certificate must be valid for cfg.ServerName, or for the host of addr if that is empty. cfg may be nil and
-// is not changed. If there is an error, nc is closed.
-func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, timeout time.Duration) (net.Conn, error) {
+// is not changed. protos are the protocols to offer by ALPN; nil means those of spokenProtos. If there is an error, nc is
+// closed.
+func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, protos []string, timeout time.Duration) (net.Conn, error) {
 	done := false
 	defer func() {
 		if !done { // also if a callback panics
 			nc.Close()
 		}
 	}()
-	tc, err := c.shake(ctx, nc, addr, cfg, timeout)
+	tc, err := c.shake(ctx, nc, addr, cfg, protos, timeout)
 	switch err {
 	case nil:
 	case ErrTLSHandshakeTimeout:
@@ -49,10 +50,13 @@ func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg
 }
 
 // shake does the handshake itself. It leaves nc open.
-func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, timeout time.Duration) (*tls.Conn, error) {
+func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, protos []string, timeout time.Duration) (*tls.Conn, error) {
 	cfg, err := c.config(cfg, addr)
 	if err != nil {
 		return nil, err
+	}
+	if protos != nil {
+		cfg.NextProtos = protos
 	}
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -89,6 +93,16 @@ func (c *tlsCarrier) Read(p []byte) (int, error) {
 
 // NetConn returns the underlying connection.
 func (c *tlsCarrier) NetConn() net.Conn { return c.Conn }
+
+// isOurTLS reports whether nc is a connection that handshake has returned, and not one of the program.
+func isOurTLS(nc net.Conn) bool {
+	tc, ok := nc.(*tls.Conn)
+	if !ok {
+		return false
+	}
+	_, ok = tc.NetConn().(*tlsCarrier)
+	return ok
+}
 
 // wasCutOff reports whether nc, whose input has ended, is a TLS connection without close_notify from the peer. Anyone on
 // the path may have ended such a connection (RFC 9112 §9.8).

@@ -59,26 +59,26 @@
 // Room 5, client, holds the clients and how they make calls.
 //
 //	client.go                a client for all hosts
-//	client_ask.go            small requests in one turn
-//	client_ask_other.go      the same without sockets
-//	client_ask_unix.go       the same on a socket
+//	client_ask_other.go      no requests in one turn
+//	client_ask_unix.go       small requests in one turn
 //	client_body.go           response bodies, upgraded connections
 //	client_conn.go           a call on its connection
-//	client_dial.go           dialing for a client
 //	client_errors.go         what errors of calls say
 //	client_get.go            calls of one line
+//	client_h2.go             HTTP/2 connections of clients
+//	client_h2_body.go        streams over HTTP/2
+//	client_h2_call.go        a call over HTTP/2
+//	client_hooks.go          traces, replacing single attempts
 //	client_host.go           a client for one host
 //	client_lb.go             spreading calls over clients
 //	client_pipeline.go       a client that pipelines
 //	client_pipeline_call.go  pipelined calls, also during outages
 //	client_pipeline_conn.go  a connection with pipelined calls
-//	client_pool.go           connections from the pool
+//	client_pool.go           pooled connections, dialing
 //	client_read.go           reading responses
 //	client_redirect.go       following redirects
 //	client_retry.go          attempts of a call
 //	client_settings.go       defaults of clients
-//	client_trace.go          what a call reports
-//	client_transport.go      replacing a single attempt
 //	client_upload.go         bodies sent during the response
 //
 // Room 6, server, holds the server, the context of a request, and how connections are served.
@@ -214,7 +214,6 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names that have no effect are marked Deprecated. [Client.HTTP2], [HostClient.HTTP2] and some fields of [HTTP2Config]
-// have no effect yet, but are not marked, because a later version will use them. The module compat/fasthttp lets a
-// program keep its fasthttp imports unchanged.
+// Names that have no effect are marked Deprecated. The module compat/fasthttp lets a program keep its fasthttp imports
+// unchanged.
 package gallop

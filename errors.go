@@ -320,8 +320,8 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols means that this version does not support the set of protocols in a Protocols field. A client supports
-	// only the set that contains HTTP/1 and nothing else. A Server supports every set that is not empty. Client calls and
+	// ErrProtocols means that the set of protocols in a Protocols field has no protocol that can be used. A Server supports
+	// every set that is not empty. A client also needs a protocol for its connections, with or without TLS. Client calls and
 	// the Serve and Listen methods of Server return an error that wraps ErrProtocols. The text of the returned error lists
 	// the protocols in the field. ErrProtocols itself wraps errors.ErrUnsupported.
 	ErrProtocols = fmt.Errorf("gallop: unsupported set of protocols: %w", errors.ErrUnsupported)
@@ -475,7 +475,9 @@ type ClosedError struct {
 	// Err is the connection's error, such as io.EOF, a connection reset or a broken pipe.
 	Err error
 
-	writing bool // Err is from writing
+	writing     bool // Err is from writing
+	unprocessed bool // the server has said that it has not acted on the request
+	overH2      bool // over HTTP/2: the connection takes no further call
 }
 
 // Error returns a text with the method, the URL and the address. The text also says whether the connection was new or
@@ -498,10 +500,28 @@ func (e *ClosedError) Error() string {
 // NotProcessed reports whether it is certain that the server has not processed the request. If NotProcessed returns
 // true, you may resend even a non-idempotent request. If NotProcessed returns false, the server may or may not have
 // processed the request. See [SafeToRetry].
-func (e *ClosedError) NotProcessed() bool { return e.Written == 0 }
+func (e *ClosedError) NotProcessed() bool { return e.Written == 0 || e.unprocessed }
 
 // Unwrap returns ErrConnectionClosed and Err.
 func (e *ClosedError) Unwrap() []error { return []error{ErrConnectionClosed, e.Err} }
+
+// StreamError is returned if the HTTP/2 stream of a call was reset before the response was complete (RFC 9113 §5.4.2). The
+// connection can still be in use for other calls.
+type StreamError struct {
+	// Code is the error code (RFC 9113 §7), for example 8 for CANCEL.
+	Code uint32
+
+	err         error
+	unprocessed bool // the server has said that it has not acted on the request
+}
+
+// Error returns a text with the name of the error code, or with the rule that the server has broken.
+func (e *StreamError) Error() string { return "gallop: " + e.err.Error() }
+
+// NotProcessed reports whether the server has refused the request without acting on it: with the code REFUSED_STREAM (RFC
+// 9113 §8.7), or with HTTP_1_1_REQUIRED before the response. If NotProcessed returns true, you may resend even a
+// non-idempotent request. See [SafeToRetry].
+func (e *StreamError) NotProcessed() bool { return e.unprocessed }
 
 type timeoutError struct{}
 

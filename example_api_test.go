@@ -282,12 +282,12 @@ func ExampleProxyRules_Proxy() {
 func ExampleClient_protocols() {
 	var protocols gallop.Protocols
 	protocols.SetHTTP2(true)
-	c := &gallop.Client{Protocols: &protocols, HTTP2: &gallop.HTTP2Config{MaxReadFrameSize: 1 << 20}}
+	c := &gallop.Client{Protocols: &protocols, HTTP2: &gallop.HTTP2Config{SendPingTimeout: 30 * time.Second}}
 
 	var req gallop.Request
-	req.SetRequestURI("https://example.com/")
+	req.SetRequestURI("http://example.com/") // HTTP/2 without TLS would need SetUnencryptedHTTP2
 	err := c.Do(&req, nil)
-	fmt.Println(errors.Is(err, errors.ErrUnsupported))
+	fmt.Println(errors.Is(err, gallop.ErrProtocols))
 	// Output: true
 }
 

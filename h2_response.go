@@ -222,22 +222,6 @@ func (st *h2Stream) writeHead(o *outgoing, end bool) bool {
 	return true
 }
 
-// h1Only has the fields that HTTP/2 does not have (RFC 9113 §8.2.2), and Content-Length, which is written anew.
-var h1Only = [256]bool{
-	field.Connection: true, field.ProxyConnection: true, field.KeepAlive: true, field.TransferEncoding: true,
-	field.Upgrade: true, field.HTTP2Settings: true, field.TE: true, field.ContentLength: true,
-}
-
-// appendH2Field appends the field at index i of l, unless HTTP/2 does not have it.
-func appendH2Field(e *hpack.Encoder, dst []byte, l *field.List, i int) []byte {
-	id := l.ID(i)
-	if h1Only[id] {
-		return dst
-	}
-	name, value := l.At(i)
-	return hpack.Append(e, dst, id, name, value)
-}
-
 // appendH2Start appends :status, Server and Date.
 func appendH2Start(e *hpack.Encoder, dst []byte, h *ResponseHeader, o *outgoing) []byte {
 	l := &h.head.Fields

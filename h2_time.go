@@ -302,8 +302,6 @@ type h2HealthSettings struct {
 	count             func(errType string)
 }
 
-const defaultPingTimeout = 15 * time.Second
-
 func (h *h2HealthSettings) resolve(from *HTTP2Config) {
 	if from != nil {
 		h.ping, h.pong = max(from.SendPingTimeout, 0), orDefault(from.PingTimeout, defaultPingTimeout)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -280,17 +279,10 @@ func (s *Server) endsAfter(turns uint64) bool {
 	return s.DisableKeepalive || s.conns.Stopping.Load() || s.MaxRequestsPerConn > 0 && turns >= uint64(s.MaxRequestsPerConn)
 }
 
-// permitsCipher reports whether HTTP/2 may be used with the cipher suite of a connection (RFC 9113 §9.2.2).
+// permitsCipher reports whether HTTP/2 may be used with the cipher suite of a connection.
 func (l *h2Conns) permitsCipher(t interface{ ConnectionState() tls.ConnectionState }) bool {
 	state := t.ConnectionState()
-	return state.Version >= tls.VersionTLS13 || state.Version == tls.VersionTLS12 && (l.anyCipher || slices.Contains(h2Ciphers, state.CipherSuite))
-}
-
-// h2Ciphers are the cipher suites of TLS 1.2 that HTTP/2 permits and Go has: all others are in RFC 9113 Appendix A.
-var h2Ciphers = []uint16{
-	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	return permitsH2(&state, l.anyCipher)
 }
 
 // errPreface ends HTTP/1 on a connection whose client has begun HTTP/2 without TLS. The bytes are still in the input.

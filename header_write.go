@@ -8,6 +8,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/hpack"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
 )
@@ -269,4 +270,20 @@ func (h *ResponseHeader) Write(w *bufio.Writer) error {
 func (h *ResponseHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err
+}
+
+// h1Only has the fields that HTTP/2 does not have (RFC 9113 §8.2.2), and Content-Length, which is written anew.
+var h1Only = [256]bool{
+	field.Connection: true, field.ProxyConnection: true, field.KeepAlive: true, field.TransferEncoding: true,
+	field.Upgrade: true, field.HTTP2Settings: true, field.TE: true, field.ContentLength: true,
+}
+
+// appendH2Field appends the field at index i of l, unless HTTP/2 does not have it.
+func appendH2Field(e *hpack.Encoder, dst []byte, l *field.List, i int) []byte {
+	id := l.ID(i)
+	if h1Only[id] {
+		return dst
+	}
+	name, value := l.At(i)
+	return hpack.Append(e, dst, id, name, value)
 }

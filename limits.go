@@ -24,6 +24,14 @@ func orNone[T int | time.Duration](v, d T) T {
 	return max(v, 0)
 }
 
+// within returns n if it is at least low and less than high, and otherwise the default.
+func within(n, low, high, otherwise int) int {
+	if n < low || n >= high {
+		return otherwise
+	}
+	return n
+}
+
 // timedOut reports whether err, or an error that it wraps, is a timeout.
 func timedOut(err error) bool {
 	var t interface{ Timeout() bool }

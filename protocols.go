@@ -1,7 +1,9 @@
 package gallop
 
 import (
+	"crypto/tls"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,8 +22,7 @@ import (
 // server recognizes HTTP/2 by the first bytes of a connection (RFC 9113 §3.3). The server ignores the header
 // Upgrade: h2c. If the set lacks HTTP/1, the server closes the connections of HTTP/1 clients.
 //
-// The clients of this version speak only HTTP/1. In the fields Client.Protocols and HostClient.Protocols, nil means
-// HTTP/1. If the set contains another protocol or lacks HTTP/1, calls return an error that wraps ErrProtocols.
+// See Client.Protocols for what a set means to a client.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -72,15 +73,6 @@ func (p Protocols) String() string {
 	return "{" + strings.Join(names, ",") + "}"
 }
 
-// check returns an error that wraps ErrProtocols if the clients of this version do not support the set p. Nil is
-// supported.
-func (p *Protocols) check() error {
-	if p == nil || p.bits == protoHTTP1 {
-		return nil
-	}
-	return fmt.Errorf("%w: got %v, want {HTTP1}", ErrProtocols, *p)
-}
-
 // checkServer returns an error that wraps ErrProtocols if p is empty.
 func (p *Protocols) checkServer() error {
 	if p == nil || p.bits != 0 {
@@ -93,8 +85,7 @@ func (p *Protocols) checkServer() error {
 // net/http.HTTP2Config. In each field, zero means the default. If a field applies only to clients or only to servers,
 // the comment on the field says so.
 //
-// In this version, only servers use an HTTP2Config. The field StrictMaxConcurrentRequests has no effect yet. Do not change
-// an HTTP2Config that a Server or client already uses.
+// Do not change an HTTP2Config that a Server or client already uses.
 type HTTP2Config struct {
 	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a Server. The
 	// server refuses additional streams with the error code REFUSED_STREAM. Clients can safely repeat refused requests. The
@@ -102,8 +93,8 @@ type HTTP2Config struct {
 	MaxConcurrentStreams int
 
 	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit on streams.
-	// By default, the client opens another connection instead, until it reaches the limit MaxConns or MaxConnsPerHost.
-	// This version ignores StrictMaxConcurrentRequests.
+	// A call waits until another call ends, until its deadline passes, or until its context is done. By default, the client
+	// opens another connection instead, until it reaches the limit MaxConns or MaxConnsPerHost.
 	StrictMaxConcurrentRequests bool
 
 	// MaxDecoderHeaderTableSize limits the size of the table for decompressing received headers, in bytes (RFC 7541 §4.2).
@@ -111,7 +102,7 @@ type HTTP2Config struct {
 	MaxDecoderHeaderTableSize int
 
 	// MaxEncoderHeaderTableSize limits the size of the table for compressing sent headers, in bytes (RFC 7541 §4.2).
-	// The default is 512 bytes. Values of 4 MiB or more mean the default.
+	// The default is 512 bytes for servers and 4 KiB for clients. Values of 4 MiB or more mean the default.
 	MaxEncoderHeaderTableSize int
 
 	// MaxReadFrameSize limits the size of received frames, in bytes. The default is 16 KiB. Values below 16 KiB or above
@@ -119,26 +110,32 @@ type HTTP2Config struct {
 	MaxReadFrameSize int
 
 	// MaxReceiveBufferPerConnection is the size of a connection's flow-control window for received data, in bytes.
-	// The default is 1 MiB. Values below 64 KiB and values of 4 MiB or more mean the default.
+	// The default is 1 MiB for servers and 4 MiB for clients. Values below 64 KiB and values of 4 MiB or more mean the
+	// default.
 	MaxReceiveBufferPerConnection int
 
 	// MaxReceiveBufferPerStream is the size of a stream's flow-control window for received data, in bytes. The default
-	// is 64 KiB. Values of 4 MiB or more mean the default. For a large request body, a server enlarges the window up to
-	// 1 MiB if there is enough memory (see Server.MaxRequestBodyMemory).
+	// is 64 KiB for servers and 1 MiB for clients. Values of 4 MiB or more mean the default. For a large request body, a
+	// server enlarges the window up to 1 MiB if there is enough memory (see Server.MaxRequestBodyMemory).
 	MaxReceiveBufferPerStream int
 
 	// SendPingTimeout is how long a connection waits for data from the peer before it sends a PING frame. The PING frame
-	// checks whether the peer still responds. Zero or a negative value turns the PING frames off. PING frames do not extend
-	// Server.IdleTimeout. Every connection has a timer if SendPingTimeout is set, so idle connections use more memory.
+	// checks whether the peer still responds. Zero or a negative value turns these PING frames off.
+	//
+	// On a Server, PING frames do not extend Server.IdleTimeout. Every connection has a timer if SendPingTimeout is set, so
+	// idle connections use more memory. A client sends these PING frames only while calls are in flight. Regardless of
+	// SendPingTimeout, a client sends a PING frame if a call has reached its deadline after a second or more, and nothing
+	// has arrived on the connection meanwhile.
 	SendPingTimeout time.Duration
 
-	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. Other frames
-	// do not count as a response. Zero or a negative value means 15 seconds.
+	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. For a Server,
+	// other frames do not count as a response. Zero or a negative value means 15 seconds.
 	PingTimeout time.Duration
 
 	// WriteByteTimeout limits how long a connection waits until it can write at least one byte of its pending data. After
 	// that time, the connection is closed, up to two seconds late. Zero or a negative value means no timeout. The write
-	// timeouts of a Server also apply.
+	// timeouts of a Server also apply. A client writes at most 16 KiB at a time, and closes the connection if that takes
+	// longer than WriteByteTimeout.
 	WriteByteTimeout time.Duration
 
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits. By default, the server
@@ -151,6 +148,27 @@ type HTTP2Config struct {
 	// respond to a PING frame, errType is "conn_close_lost_ping". The number of different values is small.
 	//
 	// CountError must be safe for concurrent calls, and must not block: the connection waits for it. If CountError panics,
-	// the server logs the panic. CountError may be nil.
+	// gallop logs the panic. CountError may be nil.
 	CountError func(errType string)
+}
+
+// Defaults of HTTP2Config that servers and clients share.
+const (
+	defaultH2Frame      = 16 << 10
+	defaultDecoderTable = 4 << 10
+	maxH2Setting        = 4 << 20 // values from here on mean the default, as in net/http
+	defaultPingTimeout  = 15 * time.Second
+)
+
+// permitsH2 reports whether HTTP/2 may be used with the version and the cipher suite of a TLS connection (RFC 9113 §9.2).
+func permitsH2(state *tls.ConnectionState, anyCipher bool) bool {
+	return state.Version >= tls.VersionTLS13 ||
+		state.Version == tls.VersionTLS12 && (anyCipher || slices.Contains(h2Ciphers, state.CipherSuite))
+}
+
+// h2Ciphers are the cipher suites of TLS 1.2 that HTTP/2 permits and Go has: all others are in RFC 9113 Appendix A.
+var h2Ciphers = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }

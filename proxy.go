@@ -191,7 +191,7 @@ func (d *ProxyDialer) through(ctx context.Context, p *dial.Proxy, addr string) (
 	}
 	t := &dial.Tunnel{Conn: raw}
 	if p.Scheme == "https" {
-		if t.Conn, err = cmp.Or(d.shared, &d.tls).handshake(ctx, raw, p.Addr, d.TLSConfig, d.TLSHandshakeTimeout); err != nil {
+		if t.Conn, err = cmp.Or(d.shared, &d.tls).handshake(ctx, raw, p.Addr, d.TLSConfig, nil, d.TLSHandshakeTimeout); err != nil {
 			return nil, err
 		}
 	}

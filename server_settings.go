@@ -77,10 +77,7 @@ const (
 	defaultMaxStreams   = 100
 	defaultStreamWindow = 64 << 10
 	defaultConnWindow   = 1 << 20
-	defaultH2Frame      = 16 << 10
-	defaultDecoderTable = 4 << 10
 	defaultEncoderTable = 512
-	maxH2Setting        = 4 << 20 // values from here on mean the default, as in net/http
 )
 
 // resolve sets the configuration of HTTP/2 connections.
@@ -104,14 +101,6 @@ func (l *h2Conns) resolve(s *Server) {
 		Header:               hpack.Limits{List: list, Fields: s.set.head.Fields, String: list},
 		ExtendedConnect:      s.ExtendedConnect,
 	}
-}
-
-// within returns n if it is at least low and less than high, and otherwise the default.
-func within(n, low, high, otherwise int) int {
-	if n < low || n >= high {
-		return otherwise
-	}
-	return n
 }
 
 // speaksH2 reports whether the server itself serves HTTP/2 on TLS connections.

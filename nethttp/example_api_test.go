@@ -90,13 +90,13 @@ func ExampleNewTransport() {
 	// Output: 404 Not Found
 }
 
-// Calls fail if the Transport is set to protocols that this version does not support.
+// Calls without TLS fail if the Transport has no protocol for them.
 func ExampleTransport_protocols() {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	client := &http.Client{Transport: &nethttp.Transport{Protocols: protocols}}
 
-	_, err := client.Get("https://example.com/")
+	_, err := client.Get("http://example.com/")
 	fmt.Println(errors.Is(err, errors.ErrUnsupported))
 	// Output: true
 }

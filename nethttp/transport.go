@@ -36,7 +36,7 @@ func NewTransport() *Transport {
 
 // Transport is an http.RoundTripper on top of gallop's HostClient. Set a Transport as the field Transport of an http.Client,
 // which handles redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently. Do
-// not change its fields after the first call. A Transport speaks HTTP/1.1. See the field Protocols.
+// not change its fields after the first call. A Transport speaks HTTP/1.1, and HTTP/2 over TLS. See the field Protocols.
 //
 // A field with the same name as a field of http.Transport has the same meaning, unless its comment says otherwise. Read
 // each response body to its end or close it.
@@ -111,12 +111,11 @@ type Transport struct {
 	// MaxResponseHeaderBytes limits the size of a response's status line and header in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
-	// Protocols is the set of protocols to use. nil means HTTP/1, the only protocol that gallop's clients support in this
-	// version. If the set contains another protocol or lacks HTTP/1, RoundTrip returns an error that wraps
-	// gallop.ErrProtocols and errors.ErrUnsupported.
+	// Protocols is the set of protocols to use. See gallop.Client.Protocols. If the set has no protocol for a request,
+	// RoundTrip returns an error that wraps gallop.ErrProtocols and errors.ErrUnsupported.
 	Protocols *http.Protocols
 
-	// HTTP2 configures HTTP/2 connections. This version of the module ignores HTTP2.
+	// HTTP2 configures HTTP/2 connections.
 	HTTP2 *http.HTTP2Config
 
 	// ForceAttemptHTTP2 has no effect. By default, an http.Transport with a TLSClientConfig or a dial function does not use

@@ -534,8 +534,8 @@ func TestTransportProtocols(t *testing.T) {
 		{"HTTP/1", httpProtocols(h1), true},
 		{"none", httpProtocols(), false},
 		{"HTTP/2", httpProtocols(h2), false},
-		{"HTTP/1 and HTTP/2", httpProtocols(h1, h2), false},
-		{"HTTP/1 and unencrypted HTTP/2", httpProtocols(h1, h2c), false},
+		{"HTTP/1 and HTTP/2", httpProtocols(h1, h2), true},
+		{"HTTP/1 and unencrypted HTTP/2", httpProtocols(h1, h2c), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dialed := 0
@@ -594,6 +594,7 @@ func TestTransportConfiguresHTTP2(t *testing.T) {
 		Protocols:     httpProtocols((*http.Protocols).SetHTTP2, (*http.Protocols).SetUnencryptedHTTP2),
 		HTTP2:         &from,
 		ConfigureHost: func(hc *gallop.HostClient) { host = hc },
+		DialContext:   func(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported },
 	}
 	if _, err := transport.RoundTrip(requestTo(t, "GET", "http://a.test/", nil)); !errors.Is(err, errors.ErrUnsupported) {
 		t.Fatal(err)

@@ -25,11 +25,16 @@ func (c *call) answer() *http.Response {
 		Close: h.ConnectionClose(),
 	}
 	resp.Status = strconv.Itoa(resp.StatusCode) + " " + string(h.StatusMessage())
-	if !h.IsHTTP11() {
+	overH2 := string(h.Protocol()) == "HTTP/2.0"
+	switch {
+	case overH2:
+		resp.Proto, resp.ProtoMajor, resp.ProtoMinor = "HTTP/2.0", 2, 0
+		resp.Status += http.StatusText(resp.StatusCode)
+	case !h.IsHTTP11():
 		resp.Proto, resp.ProtoMinor = "HTTP/1.0", 0
 	}
 	chunked := len(h.Peek("Transfer-Encoding")) > 0
-	resp.Header, resp.Trailer = receivedHeader(h.All(), h.Len(), chunked)
+	resp.Header, resp.Trailer = receivedHeader(h.All(), h.Len(), chunked || overH2)
 	if resp.Close && resp.ProtoMinor == 1 && !h.ConnectionUpgrade() {
 		delete(resp.Header, "Connection") // resp.Close says the same
 	}
@@ -57,9 +62,9 @@ func (c *call) answer() *http.Response {
 	return resp
 }
 
-// receivedHeader converts the header fields. It also returns the trailers that the header announces, or nil. Only chunked
-// bodies have trailers.
-func receivedHeader(all iter.Seq2[[]byte, []byte], n int, chunked bool) (h, trailers http.Header) {
+// receivedHeader converts the header fields. It also returns the trailers that the header announces, or nil. Only bodies over
+// HTTP/2 and chunked bodies have trailers.
+func receivedHeader(all iter.Seq2[[]byte, []byte], n int, mayTrail bool) (h, trailers http.Header) {
 	h = make(http.Header, n)
 	size := 0
 	for name, value := range all {
@@ -74,7 +79,7 @@ func receivedHeader(all iter.Seq2[[]byte, []byte], n int, chunked bool) (h, trai
 		case "Transfer-Encoding":
 			continue
 		case "Trailer":
-			if chunked {
+			if mayTrail {
 				trailers = announced(trailers, string(value))
 				continue
 			}

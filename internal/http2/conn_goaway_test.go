@@ -3,6 +3,9 @@ package http2
 import (
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/hpack"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // RFC 9113 §6.8: a server ends gracefully in two steps.
@@ -141,6 +144,45 @@ func TestCanOpen(t *testing.T) {
 	}
 	if newSide(testConfig(Server)).c.CanOpen() {
 		t.Error("a server")
+	}
+}
+
+// MaxOpen is what a pool of connections asks for.
+func TestMaxOpen(t *testing.T) {
+	c := newSide(testConfig(Client))
+	c.c.cfg.MaxConcurrentStreams = 500
+	check := func(want int) {
+		t.Helper()
+		if got := c.c.MaxOpen(); got != want {
+			t.Errorf("%d streams, want %d", got, want)
+		}
+	}
+	check(unsureStreams)
+	c.feed([]byte(settings()))
+	check(500)
+	c.feed([]byte(settings(3, 7)))
+	check(7)
+	for range 7 {
+		c.request(t, "GET", true)
+	}
+	check(7) // whether or not they are in use
+	c.feed([]byte(frame(typeGoAway, 0, 0, number(13), number(0))))
+	check(0)
+}
+
+// A stream that is opened apart from its head is like one that Request has opened.
+func TestOpen(t *testing.T) {
+	c := startedClient(t, 0)
+	id, slot, ok := c.c.Open(message.HeadMethod)
+	if id != 1 || slot != 0 || !ok {
+		t.Fatal(id, slot, ok)
+	}
+	dst, e, _ := c.c.BeginHead(id)
+	c.c.EndHead(id, hpack.AppendPseudo(e, dst, hpack.Method, "HEAD"), true, true)
+	c.wantSent(t, "HEADERS 1 true true")
+	c.feed([]byte(headers(1, flagEndStream, ":status: 200", "content-length: 5")))
+	if last := c.events[len(c.events)-1]; !strings.HasPrefix(last, "head 1 ") {
+		t.Error(last)
 	}
 }
 

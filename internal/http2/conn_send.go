@@ -6,8 +6,8 @@ import (
 	"github.com/gallop-http/gallop/internal/message"
 )
 
-// BeginHead starts the header block of a response on a stream. The caller appends :status and fields to dst with the functions of
-// package hpack and the Encoder. It then calls EndHead, with no other call in between. ok is false if the stream may not send.
+// BeginHead starts the header block of a response on a stream, or of a request after Open. The caller appends the pseudo-fields and
+// then the fields to dst with the functions of package hpack and the Encoder. It then calls EndHead, with no other call in between. ok is false if the stream may not send.
 func (c *Conn) BeginHead(id uint32) (dst []byte, e *hpack.Encoder, ok bool) {
 	slot := c.streams.find(id)
 	if slot == noSlot || !c.streams.slots[slot].state.maySend() {
@@ -53,12 +53,8 @@ func (c *Conn) WriteTrailers(id uint32, fields *field.List) bool {
 
 // CanOpen reports whether a client may open a stream.
 func (c *Conn) CanOpen() bool {
-	limit := min(c.peer.MaxConcurrentStreams, c.cfg.MaxConcurrentStreams, 1<<14)
-	if !c.gotSettings {
-		limit = min(limit, unsureStreams)
-	}
-	return c.cfg.Role == Client && c.failed == nil && !c.peerGone && c.shutdown == serving &&
-		c.Streams() < int(limit) && c.Held() < 2*int(limit) && c.closed.highest < maxStreamID-1
+	limit := c.MaxOpen()
+	return c.Streams() < limit && c.Held() < 2*limit
 }
 
 // unsureStreams is how many streams a client opens at most before it knows the server's settings.
@@ -66,6 +62,17 @@ const unsureStreams = 100
 
 // Request opens a stream and sends the head of a request. end ends this side of the stream. ok is false if CanOpen is.
 func (c *Conn) Request(line *RequestLine, fields *field.List, end bool) (id uint32, slot int, ok bool) {
+	if id, slot, ok = c.Open(message.MethodOf(line.Method)); !ok {
+		return 0, noSlot, false
+	}
+	dst := appendRequest(&c.enc, reserveHeader(c.out.buf), line, fields)
+	c.EndHead(id, dst, true, end)
+	return id, slot, true
+}
+
+// Open opens a stream for a request with this method. The caller then sends the head of the request with BeginHead and EndHead,
+// with no other call before them. ok is false if CanOpen is.
+func (c *Conn) Open(method message.Method) (id uint32, slot int, ok bool) {
 	if !c.CanOpen() {
 		return 0, noSlot, false
 	}
@@ -76,11 +83,21 @@ func (c *Conn) Request(line *RequestLine, fields *field.List, end bool) (id uint
 	c.closed.use(id)
 	slot = c.open(id)
 	st := &c.streams.slots[slot]
-	method := message.MethodOf(line.Method)
 	st.isBodiless, st.isConnect = method == message.HeadMethod, method == message.Connect
-	dst := appendRequest(&c.enc, reserveHeader(c.out.buf), line, fields)
-	c.EndHead(id, dst, true, end)
 	return id, slot, true
+}
+
+// MaxOpen returns how many streams a client may have open at the same time. It is 0 if the client may open no further stream,
+// whatever happens to the open ones.
+func (c *Conn) MaxOpen() int {
+	if c.cfg.Role != Client || c.failed != nil || c.peerGone || c.shutdown != serving || c.closed.highest >= maxStreamID-1 {
+		return 0
+	}
+	limit := min(c.peer.MaxConcurrentStreams, c.cfg.MaxConcurrentStreams, 1<<14)
+	if !c.gotSettings {
+		limit = min(limit, unsureStreams)
+	}
+	return int(limit)
 }
 
 // WriteData sends the start of p as one DATA frame, and returns its length. end ends the stream, if all of p was sent.

@@ -20,15 +20,20 @@ type dialing struct {
 	// Guarded by the lock of the pool until over is closed:
 	isOver  bool
 	left    bool // the place was given back
+	leads   bool // it counts in Pool.leading
 	m       *Member
 	err     error
 	failure error // of a callback, see callback.Go
 }
 
 // startDial begins to open a connection, which counts in p.open already. If the call can use another connection, it is
-// put on the list of those that do. p is locked.
-func (p *Pool) startDial(ctx context.Context, deadline time.Time, fresh bool) (*dialing, context.CancelFunc) {
-	d := &dialing{over: make(chan struct{})}
+// put on the list of those that do. leads says that the dial counts in p.leading already. p is locked.
+func (p *Pool) startDial(ctx context.Context, deadline time.Time, fresh, leads bool) (*dialing, context.CancelFunc) {
+	d := &dialing{over: make(chan struct{}), leads: leads}
+	if !leads && !fresh && p.isShared() {
+		d.leads = true
+		p.leading++
+	}
 	if !fresh && !p.opts.Loyal {
 		p.dials.Push(&d.place, d)
 	}
@@ -38,23 +43,29 @@ func (p *Pool) startDial(ctx context.Context, deadline time.Time, fresh bool) (*
 		defer cancel()
 		m, err := p.opts.Dial(ctx, deadline)
 		told = true
-		p.dialed(d, m, err, nil)
+		late := !deadline.IsZero() && !time.Now().Before(deadline)
+		p.dialed(d, m, err, nil, late)
 	}, func(failure error) {
 		if !told {
-			p.dialed(d, nil, nil, failure)
+			p.dialed(d, nil, nil, failure, false)
 		}
 	})
 	return d, cancel
 }
 
-// dialed ends the wait for a dial. If the call has ended already, the connection goes to another one.
-func (p *Pool) dialed(d *dialing, m *Member, err, failure error) {
+// dialed ends the wait for a dial. If the call has ended already, the connection goes to another one. late says that the
+// deadline of the call has passed.
+func (p *Pool) dialed(d *dialing, m *Member, err, failure error, late bool) {
 	p.mu.Lock()
 	if m != nil {
 		m.calls = 1 // or so it seems to Put and Discard
+		p.setRoom(m, m.room)
 		p.usedAt = Now()
 	}
-	taken := p.endDial(d, m, err, failure)
+	taken, led := p.endDial(d, m, err, failure), p.stopLeading(d)
+	if led && err != nil && !d.left && !late {
+		p.failFollowers(p.opts.DialFailed(err))
+	}
 	switch {
 	case m == nil && !d.left:
 		p.leave()
@@ -74,6 +85,11 @@ func (p *Pool) dialed(d *dialing, m *Member, err, failure error) {
 		if p.Put(m) {
 			p.opts.Kept(m)
 		}
+	}
+	if led {
+		p.mu.Lock()
+		p.settle()
+		p.mu.Unlock()
 	}
 }
 
@@ -112,7 +128,10 @@ func (p *Pool) awaitDial(ctx context.Context, deadline time.Time, d *dialing, ca
 		p.mu.Lock()
 		ended := p.endDial(d, nil, p.opts.Ended(ctx), nil)
 		if d.left = ended; ended {
-			p.leave()
+			led := p.stopLeading(d)
+			if p.leave(); led {
+				p.settle()
+			}
 		}
 		p.mu.Unlock()
 		if !ended { // at the same time

@@ -11,6 +11,7 @@
 //   - shared.go: connections that carry several calls
 //   - wait.go: calls that wait for a connection
 //   - dial.go: calls that wait for a dial
+//   - follow.go: calls that wait for the dial of another call
 //   - janitor.go: closing idle connections
 //   - moment.go: points in time
 package pool
@@ -48,6 +49,15 @@ type Options struct {
 	// Loyal makes a call wait for its own dial, even if another connection becomes idle first.
 	Loyal bool
 
+	// Shared reports whether a new connection is expected to carry several calls. If it is, one call dials at a time, and
+	// other calls that need a connection wait for that dial. Shared must not call methods of the pool, because the pool is
+	// locked. Nil means that it is not.
+	Shared func() bool
+
+	// Strict makes calls wait for room on connections that carry several calls, if there is one, instead of dialing another
+	// connection. Such a wait is not limited by Wait.
+	Strict bool
+
 	Full       error                       // of a call that could not wait, or not any longer
 	Late       error                       // of a call whose deadline passed while it waited
 	Ended      func(context.Context) error // returns the error of a call whose context is done
@@ -66,12 +76,17 @@ type Member struct {
 	// idle.
 	Uses int
 
-	idleAt Moment            // when the last call on it ended
-	place  list.Node[Member] // in Pool.idle or Pool.shared
-	calls  int               // in flight
-	room   int               // for so many calls, or gone
-	shares bool              // it is in Pool.shared
-	conn   Conn
+	// Many says that the connection carries as many calls at the same time as it has room for. The owner sets it before the
+	// pool gets the connection.
+	Many bool
+
+	idleAt  Moment            // when the last call on it ended
+	place   list.Node[Member] // in Pool.idle or Pool.shared
+	calls   int               // in flight
+	room    int               // for so many calls, or gone
+	shares  bool              // it is in Pool.shared
+	counted bool              // it counts in Pool.many
+	conn    Conn
 }
 
 // gone is the room of a connection that is closed, or about to be. The connection does not count in Pool.open, unless
@@ -99,6 +114,8 @@ type Pool struct {
 	shared  list.List[Member]  // with calls, and with room for more
 	dials   list.List[dialing] // calls that wait for a dial, which are older than those that wait for a place
 	waiters list.List[waiter]
+	leading int // dials, or places for dials, whose connections other calls wait for
+	many    int // connections with Member.Many that accept calls; only with Options.Strict
 	lock    waiterLock
 	expiry  Moment // when waits are looked at; 0 if never
 	usedAt  Moment // when a connection was last dialed or given back
@@ -157,7 +174,7 @@ func (p *Pool) Get(ctx context.Context, deadline time.Time, fresh bool) (*Member
 	var old *Member
 	if p.open >= p.max {
 		if old = p.idle.PopFirst(); old != nil {
-			old.room = gone
+			p.setRoom(old, gone)
 		}
 	}
 	return p.make(ctx, deadline, old, true) // unlocks
@@ -166,20 +183,21 @@ func (p *Pool) Get(ctx context.Context, deadline time.Time, fresh bool) (*Member
 // make returns a new connection, or one that gets room while the call waits. If the call needs a fresh one, only a new
 // one will do, which takes the place of old unless that is nil. p is locked, and is not afterwards.
 func (p *Pool) make(ctx context.Context, deadline time.Time, old *Member, fresh bool) (*Member, error) {
+	leads := false
 	switch {
 	case old != nil:
-	case p.open < p.max:
+	case p.open < p.max && (fresh || !p.mustFollow()):
 		p.open++
 	default:
-		m, err := p.await(ctx, deadline, fresh) // unlocks
+		m, places, err := p.await(ctx, deadline, fresh) // unlocks
 		if err != nil || m != nil && !fresh {
 			return m, err
 		}
-		old = m
+		old, leads = m, places
 		if fresh {
 			p.mu.Lock()
 		} else if m = p.takeOrLock(); m != nil { // it got room since this call was given a place
-			p.Leave()
+			p.refusePlace(leads)
 			return m, nil
 		}
 	}
@@ -188,7 +206,7 @@ func (p *Pool) make(ctx context.Context, deadline time.Time, old *Member, fresh 
 		p.replace(old)
 		p.mu.Lock()
 	}
-	d, cancel := p.startDial(ctx, deadline, fresh)
+	d, cancel := p.startDial(ctx, deadline, fresh, leads)
 	p.mu.Unlock()
 	m, err := p.awaitDial(ctx, deadline, d, cancel)
 	if err != nil {
@@ -228,7 +246,7 @@ func (p *Pool) Put(m *Member) (idle bool) {
 	var surplus *Member
 	if p.idle.Len() > p.opts.MaxIdle {
 		surplus = p.idle.PopFirst()
-		surplus.room = gone
+		p.setRoom(surplus, gone)
 	}
 	watch := !p.watched
 	p.watched = true
@@ -252,7 +270,7 @@ func (p *Pool) Discard(m *Member) {
 	p.mu.Lock()
 	m.calls--
 	leaves := m.room != gone
-	m.room = gone
+	p.setRoom(m, gone)
 	p.file(m)
 	p.mu.Unlock()
 	if leaves {
@@ -275,7 +293,7 @@ func (p *Pool) Leave() {
 
 // leave does the same while p is locked.
 func (p *Pool) leave() {
-	if p.open > p.max || !p.givePlace() {
+	if p.open > p.max || p.mustFollow() || !p.givePlace() {
 		p.open--
 	}
 }
@@ -284,9 +302,8 @@ func (p *Pool) leave() {
 func (p *Pool) SetMax(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.max = n; p.open < p.max && p.givePlace(); {
-		p.open++
-	}
+	p.max = n
+	p.settle()
 }
 
 // CloseIdle closes the connections that have been idle since the given moment or longer.
@@ -299,7 +316,7 @@ func (p *Pool) CloseIdle(since Moment) {
 			return
 		}
 		p.idle.Remove(&m.place)
-		m.room = gone
+		p.setRoom(m, gone)
 		p.mu.Unlock()
 		p.drop(m)
 	}

@@ -43,6 +43,7 @@ type world struct {
 	Pool
 	opts  *Options
 	room  int           // of new connections
+	many  bool          // new connections carry several calls, see Member.Many
 	takes time.Duration // that a dial needs
 	fails error         // of dials
 	dials atomic.Int32
@@ -85,6 +86,7 @@ func (w *world) dial(ctx context.Context, _ time.Time) (*Member, error) {
 	if fails != nil {
 		return nil, fails
 	}
+	c.member.Many = w.many
 	c.member.Init(c)
 	w.lists.Lock()
 	defer w.lists.Unlock()

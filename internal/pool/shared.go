@@ -24,6 +24,19 @@ func (p *Pool) file(m *Member) {
 	}
 }
 
+// setRoom sets the room of m. p is locked.
+func (p *Pool) setRoom(m *Member, n int) {
+	m.room = n
+	counts := p.opts.Strict && m.Many && n > 0
+	switch {
+	case counts && !m.counted:
+		p.many++
+	case !counts && m.counted:
+		p.many--
+	}
+	m.counted = counts
+}
+
 // offer gives the room of m to calls that wait. p is locked.
 func (p *Pool) offer(m *Member) {
 	for m.calls < m.room && p.open <= p.max && p.give(m) {
@@ -41,7 +54,7 @@ func (p *Pool) putShared(m *Member) (idle bool) {
 	case m.room > 0 && p.open <= p.max:
 		return true
 	default:
-		m.room = gone
+		p.setRoom(m, gone)
 		p.mu.Unlock()
 		p.drop(m)
 	}
@@ -53,14 +66,17 @@ func (p *Pool) putShared(m *Member) (idle bool) {
 func (p *Pool) RoomChanged(m *Member) {
 	p.mu.Lock()
 	if m.room != gone {
-		m.room = max(m.conn.Room(), 0)
+		p.setRoom(m, max(m.conn.Room(), 0))
 	}
 	unused := m.room == 0 && m.calls == 0 && p.idle.Remove(&m.place)
 	switch {
 	case unused:
-		m.room = gone
+		p.setRoom(m, gone)
 	case m.calls > 0:
 		p.offer(m)
+	}
+	if p.opts.Strict { // this may have been the connection that calls waited for
+		p.settle()
 	}
 	p.mu.Unlock()
 	if unused {

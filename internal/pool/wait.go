@@ -29,10 +29,14 @@ type waiter struct {
 	isOver atomic.Bool // m and err are there
 	m      *Member
 	err    error
-	fresh  bool              // it replaces the connection that it gets, which other calls must not use
-	until  Moment            // when it gives up,
-	late   error             // with this error
-	place  list.Node[waiter] // in Pool.waiters
+	fresh  bool // it replaces the connection that it gets, which other calls must not use
+	leads  bool // the place counts in Pool.leading
+
+	follows  bool // it waits for the dial of another call, and not at the limit
+	deadline time.Time
+	until    Moment            // when it gives up,
+	late     error             // with this error
+	place    list.Node[waiter] // in Pool.waiters
 }
 
 var waiterObjects = sync.Pool{New: func() any { return new(waiter) }}
@@ -64,7 +68,7 @@ func (p *Pool) giveWaiter(m *Member) bool {
 	p.waiters.Remove(&w.place)
 	m.calls++
 	if w.fresh {
-		m.room = gone
+		p.setRoom(m, gone)
 	}
 	w.end(m, nil)
 	return true
@@ -76,22 +80,28 @@ func (p *Pool) givePlace() bool {
 	if w == nil {
 		return false
 	}
+	if !w.fresh && p.isShared() {
+		w.leads = true
+		p.leading++
+	}
 	w.end(nil, nil)
 	return true
 }
 
-// await waits for a connection. If it returns neither a connection nor an error, the caller has a place for a new one.
-// A call that needs a fresh connection gets only connections that no other call uses. p is locked when await is called,
-// and unlocked when it returns.
-func (p *Pool) await(ctx context.Context, deadline time.Time, fresh bool) (*Member, error) {
-	limit, late := p.waitLimit(deadline)
+// await waits for a connection. If it returns neither a connection nor an error, the caller has a place for a new one,
+// and leads says whether the place counts in p.leading. A call that needs a fresh connection gets only connections that no
+// other call uses. p is locked when await is called, and unlocked when it returns.
+func (p *Pool) await(ctx context.Context, deadline time.Time, fresh bool) (m *Member, leads bool, err error) {
+	follows := !fresh && p.mustFollow()
+	limit, late := p.waitLimit(deadline, follows)
 	limit = min(limit, maxWait)
 	if limit <= 0 || p.waiters.Len() >= maxWaiters {
 		p.mu.Unlock()
-		return nil, late
+		return nil, false, late
 	}
 	w := waiterObjects.Get().(*waiter)
 	w.over.L, w.fresh, w.until, w.late = &p.lock, fresh, Now()+Moment(limit), late
+	w.follows, w.deadline = follows, deadline
 	p.waiters.Push(&w.place, w)
 	p.expireBy(w.until, limit)
 	reusable := true
@@ -101,12 +111,12 @@ func (p *Pool) await(ctx context.Context, deadline time.Time, fresh bool) (*Memb
 		reusable = p.awaitWith(ctx, w)
 	}
 	w.isOver.Load() // what was written before it was stored can be read now
-	m, err := w.m, w.err
+	m, leads, err = w.m, w.leads, w.err
 	if reusable {
 		*w = waiter{}
 		waiterObjects.Put(w)
 	}
-	return m, err
+	return m, leads, err
 }
 
 // awaitWith waits until w is over or ctx is done. It reports whether w can be reused. If ctx was done, giveUp may still
@@ -123,13 +133,14 @@ func (p *Pool) awaitWith(ctx context.Context, w *waiter) (reusable bool) {
 	return stop()
 }
 
-// waitLimit returns how long a call may wait, and with which error it stops.
-func (p *Pool) waitLimit(deadline time.Time) (time.Duration, error) {
+// waitLimit returns how long a call may wait, and with which error it stops. A call that follows a dial may wait until its
+// deadline.
+func (p *Pool) waitLimit(deadline time.Time, follows bool) (time.Duration, error) {
 	limit := p.opts.Wait
-	if limit == 0 {
+	if limit == 0 && !follows {
 		return 0, p.opts.Full
 	}
-	if limit < 0 {
+	if limit < 0 || follows {
 		limit = maxWait
 	}
 	if !deadline.IsZero() {

@@ -28,7 +28,7 @@ func NewTLSPeer(t testing.TB, host string, generate func(host string) (certPEM, 
 	}
 	p := &TLSPeer{Pool: x509.NewCertPool()}
 	p.Pool.AppendCertsFromPEM(certPEM)
-	p.Config = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
+	p.Config = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
 	p.Config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		p.SNI = append(p.SNI, hello.ServerName)
 		return nil, nil

@@ -144,7 +144,8 @@ func TestPipelineClientIsADoer(t *testing.T) {
 	}
 }
 
-// Sets that are not supported are errors of all calls, and nothing is dialed.
+// Sets without a protocol for a connection are errors of all calls, and nothing is dialed. Without TLS, HTTP/2 counts only if
+// the set lacks HTTP/1, and AcquireConn does not use it.
 func TestClientProtocols(t *testing.T) {
 	ln := memnet.NewListener()
 	defer ln.Close()
@@ -157,8 +158,8 @@ func TestClientProtocols(t *testing.T) {
 		{"HTTP/1", func(p *gallop.Protocols) { p.SetHTTP1(true) }, true},
 		{"none", func(p *gallop.Protocols) {}, false},
 		{"HTTP/2", func(p *gallop.Protocols) { p.SetHTTP2(true) }, false},
-		{"both", func(p *gallop.Protocols) { p.SetHTTP1(true); p.SetHTTP2(true) }, false},
-		{"unencrypted HTTP/2", func(p *gallop.Protocols) { p.SetUnencryptedHTTP2(true) }, false},
+		{"both", func(p *gallop.Protocols) { p.SetHTTP1(true); p.SetHTTP2(true) }, true},
+		{"HTTP/1 and unencrypted HTTP/2", func(p *gallop.Protocols) { p.SetHTTP1(true); p.SetUnencryptedHTTP2(true) }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var p gallop.Protocols

@@ -1,5 +1,5 @@
-// Package http2interop_test uses the HTTP/2 server with other people's clients: curl, nghttp, h2load, Node.js and Python. Tests are
-// skipped if their client is not installed.
+// Package http2interop_test uses the HTTP/2 server with other people's clients: curl, nghttp, h2load, Node.js and Python. It uses
+// the HTTP/2 client with nghttpd, nginx, Node.js and hypercorn. Tests are skipped if their program is not installed.
 package http2interop_test
 
 import (

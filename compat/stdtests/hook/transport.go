@@ -65,7 +65,22 @@ func fieldsOf(t *http.Transport) string {
 	return fmt.Sprintf("%p %p %p %p %p %p %p %p %p %v", t.Proxy, t.OnProxyConnectResponse, t.DialContext, t.Dial, t.DialTLSContext, t.DialTLS,
 		t.TLSClientConfig, t.ProxyConnectHeader, t.GetProxyConnectHeader,
 		[]any{t.TLSHandshakeTimeout, t.DisableKeepAlives, t.DisableCompression, t.MaxIdleConns, t.MaxIdleConnsPerHost, t.MaxConnsPerHost,
-			t.IdleConnTimeout, t.ResponseHeaderTimeout, t.ExpectContinueTimeout, t.MaxResponseHeaderBytes})
+			t.IdleConnTimeout, t.ResponseHeaderTimeout, t.ExpectContinueTimeout, t.MaxResponseHeaderBytes, protocolsOfTransport(t)})
+}
+
+// protocolsOfTransport returns the protocols of t. nethttp.Transport uses HTTP/2 in some cases where an http.Transport does not, for
+// fear of programs that do not expect that. The tests are such programs.
+func protocolsOfTransport(t *http.Transport) *http.Protocols {
+	if t.Protocols != nil {
+		return t.Protocols
+	}
+	own := t.TLSClientConfig != nil || t.Dial != nil || t.DialContext != nil || t.DialTLS != nil || t.DialTLSContext != nil
+	if !own && t.TLSNextProto == nil || t.ForceAttemptHTTP2 {
+		return nil
+	}
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	return p
 }
 
 func newTransport(t *http.Transport) *nethttp.Transport {
@@ -77,6 +92,7 @@ func newTransport(t *http.Transport) *nethttp.Transport {
 		DialContext:            dialFunc(t.DialContext, t.Dial),
 		DialTLSContext:         dialFunc(t.DialTLSContext, t.DialTLS),
 		TLSClientConfig:        t.TLSClientConfig,
+		Protocols:              protocolsOfTransport(t),
 		TLSHandshakeTimeout:    orNone(t.TLSHandshakeTimeout),
 		ResponseHeaderTimeout:  t.ResponseHeaderTimeout,
 		ExpectContinueTimeout:  orNone(t.ExpectContinueTimeout),
