@@ -2,15 +2,14 @@ package gallop
 
 import (
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/files"
+	"github.com/gallop-http/gallop/internal/filetree"
 )
 
-// This file has the settings of the file server. The rules that need no request are in internal/files. The other files
-// of its family:
+// This file has the settings of the file server. The rules that need no request are in internal/files, and files are
+// opened by internal/filetree. The other files of its family:
 //
 //	fs_handler.go  takes a request from its path to a file, an index or a list of files
 //	fs_content.go  sends a content, or the parts of it that a request asks for
@@ -53,9 +52,9 @@ type FS struct {
 	FS fs.FS
 
 	// Root is the directory to serve. If the field FS is set, Root is a directory in the fs.FS, and an empty Root means
-	// the whole fs.FS. If the field FS is nil, an empty Root means the working directory (see AllowEmptyRoot). FS opens
-	// Root again for each request, so you can replace the directory at runtime. If the field FS is nil, Root may also be a
-	// regular file. If Root is a regular file, FS serves the file at the path "/" and responds with 404 to all other
+	// the whole fs.FS. If the field FS is nil, an empty Root means the working directory (see AllowEmptyRoot). You can
+	// replace the directory at runtime: FS keeps Root open, and checks for each request whether another directory has taken
+	// its path. If the field FS is nil, Root may also be a regular file. If Root is a regular file, FS serves the file at the path "/" and responds with 404 to all other
 	// paths.
 	Root string
 
@@ -163,7 +162,16 @@ type CacheKind uint8
 
 // NewRequestHandler returns a handler that serves the files of f.
 func (f *FS) NewRequestHandler() RequestHandler {
-	h := &fileHandler{
+	h := f.handler(f.tree(f.Root))
+	if f.CompressRoot != "" {
+		h.coded = f.tree(f.CompressRoot)
+	}
+	return h.serve
+}
+
+// handler returns what serves the files of tree with the settings of f.
+func (f *FS) handler(tree *filetree.Tree) *fileHandler {
+	return &fileHandler{
 		rewrite: f.PathRewrite,
 		missing: f.PathNotFound,
 		indexes: f.IndexNames,
@@ -171,98 +179,20 @@ func (f *FS) NewRequestHandler() RequestHandler {
 		hide:    f.HideDotfiles,
 		ranges:  f.AcceptByteRange,
 		codings: f.codings(),
-		files:   f.tree(f.Root),
+		files:   tree,
+		coded:   tree,
 	}
-	if h.coded = h.files; f.CompressRoot != "" {
-		h.coded = f.tree(f.CompressRoot)
-	}
-	return h.serve
 }
 
-// tree returns what opens the tree below root.
-func (f *FS) tree(root string) fileTree {
+// tree returns the tree below root.
+func (f *FS) tree(root string) *filetree.Tree {
 	switch {
 	case f.FS != nil:
-		sub, err := fs.Sub(f.FS, files.CleanRoot(root))
-		return fileTree{files: sub, err: err}
+		return filetree.Of(f.FS, files.CleanRoot(root))
 	case root == "" && f.AllowEmptyRoot:
-		return fileTree{files: os.DirFS("/")}
+		return filetree.Unconfined("/")
 	}
-	dir, err := filepath.Abs(root)
-	return fileTree{dir: dir, err: err}
-}
-
-// fileTree is where files come from: a directory, or files.
-type fileTree struct {
-	dir   string
-	files fs.FS
-	err   error // why there are none
-}
-
-// open returns the files. Close them.
-func (t *fileTree) open() (openTree, error) {
-	if t.err != nil || t.files != nil {
-		return openTree{FS: t.files}, t.err
-	}
-	root, err := os.OpenRoot(t.dir)
-	if err == nil {
-		return openTree{FS: root.FS(), root: root}, nil
-	}
-	if info, e := os.Stat(t.dir); e != nil || !info.Mode().IsRegular() {
-		return openTree{}, err
-	}
-	dir, file := filepath.Split(t.dir)
-	if root, err = os.OpenRoot(dir); err != nil {
-		return openTree{}, err
-	}
-	return openTree{FS: root.FS(), root: root, only: file}, nil
-}
-
-type openTree struct {
-	fs.FS
-	root *os.Root
-	only string // the name of the one file there is, or ""
-}
-
-// find returns the name of what has that name below the root.
-func (t *openTree) find(name string) (string, error) {
-	switch {
-	case t.only == "":
-		return name, nil
-	case name == ".":
-		return t.only, nil
-	}
-	return "", fs.ErrNotExist
-}
-
-func (t *openTree) close() {
-	if t.root != nil {
-		t.root.Close()
-	}
-}
-
-// openFile opens a regular file or a directory; what is neither does not exist. It asks
-// first what the file is: opening a pipe would wait.
-func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
-	info, err := fs.Stat(t.FS, name)
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	file, err := t.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if info, err = file.Stat(); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		err = fs.ErrNotExist // and has not been what it is for long
-	}
-	if err != nil {
-		file.Close()
-		return nil, nil, err
-	}
-	return file, info, nil
+	return filetree.Below(root)
 }
 
 // FSHandler returns a handler that serves the files below root and supports byte ranges. For a directory, the handler

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/files"
+	"github.com/gallop-http/gallop/internal/filetree"
 )
 
 // maxEncodedFile is the size in bytes of the largest file that is compressed in memory.
@@ -58,24 +60,40 @@ func fileLevel(c coding.Coding) int {
 	return CompressDefaultCompression
 }
 
-// encode makes r a representation in a coding that the client accepts, if there is
-// a way to one: the one that it likes best of those in which the file is stored, or
-// else the one that it likes best.
-func (h *fileHandler) encode(ctx *RequestCtx, r *representation) {
-	r.negotiated = true
-	liked := h.liked(ctx)
-	if len(liked) == 0 || r.replaceByStored(&h.coded, liked) || ctx.Response.Header.forbidsTransform() {
-		return
+// encodesFile returns the codings of h that the client accepts, the preferred one first. negotiated reports whether the
+// coding of a file with this name depends on the request.
+func (h *fileHandler) encodesFile(ctx *RequestCtx, name string) (liked []fileCoding, negotiated bool) {
+	if len(h.codings) == 0 {
+		return nil, false
+	}
+	if t := files.TypeByName(name); t == "" || !isCompressible(UnsafeBytes(t)) {
+		return nil, false
+	}
+	return h.liked(ctx), true
+}
+
+// encode makes r a representation in one of the codings that the client accepts. Stored files come first. If there is
+// none, the file is compressed in the preferred coding, unless something forbids it.
+func (h *fileHandler) encode(ctx *RequestCtx, view *filetree.View, r *representation, liked []fileCoding) error {
+	if len(liked) == 0 {
+		return r.open(view)
+	}
+	if h.replaceByStored(view, r, liked) {
+		return nil
+	}
+	if err := r.open(view); err != nil || ctx.Response.Header.forbidsTransform() {
+		return err
 	}
 	parts := h.ranges && len(ctx.Request.Header.Peek(HeaderRange)) > 0
 	if parts || r.size < minEncodedSize || r.size > maxEncodedFile {
-		return
+		return nil
 	}
 	r.coding, r.encode, r.ranges = liked[0].coding, true, false
 	if r.tag != "" {
 		// Another version of the encoder may make other bytes of the same file.
 		r.tag, r.weak = r.tag+"-"+r.coding.String(), true
 	}
+	return nil
 }
 
 // encodeListing puts the response, which is a list of files, in the coding that the client likes
@@ -117,14 +135,19 @@ func (h *fileHandler) liked(ctx *RequestCtx) (liked []fileCoding) {
 	}
 }
 
-func (r *representation) replaceByStored(tree *fileTree, liked []fileCoding) bool {
-	files, err := tree.open()
-	if err != nil {
-		return false
+// replaceByStored makes r a file in one of the codings that the client likes, and reports whether there is one. view is
+// of the tree that has the original.
+func (h *fileHandler) replaceByStored(view *filetree.View, r *representation, liked []fileCoding) bool {
+	if h.coded != h.files {
+		coded, err := h.coded.View()
+		if err != nil {
+			return false
+		}
+		defer coded.Release()
+		view = &coded
 	}
-	defer files.close()
 	for _, c := range liked {
-		if r.useStored(&files, c) {
+		if r.useStored(view, c) {
 			return true
 		}
 	}
@@ -133,9 +156,9 @@ func (r *representation) replaceByStored(tree *fileTree, liked []fileCoding) boo
 
 // useStored makes r the file with the same content in coding c, if there is one that
 // is not older, and not empty.
-func (r *representation) useStored(files *openTree, c fileCoding) bool {
+func (r *representation) useStored(view *filetree.View, c fileCoding) bool {
 	for _, suffix := range c.suffixes {
-		file, info, err := files.openFile(r.name + suffix)
+		file, info, err := view.Open(r.name + suffix)
 		if err != nil {
 			continue
 		}
@@ -160,7 +183,7 @@ func isOlder(stored, original time.Time) bool {
 }
 
 func (r *representation) replace(file fs.File, info fs.FileInfo, c coding.Coding) {
-	closeReader(r.reader)
+	r.close()
 	stored := newFileRepresentation(r.name, file, info)
 	stored.negotiated, stored.coding = true, c
 	if stored.tag != "" {

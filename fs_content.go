@@ -50,7 +50,7 @@ func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.Re
 // representation is what is to be sent, and what is known of it.
 type representation struct {
 	name       string    // by whose extension the type is found
-	reader     io.Reader // at its start; closed by send or later
+	reader     io.Reader // at its start; closed by send or later; nil if the file is not open yet
 	size       int64
 	modified   time.Time     // zero if that is not known
 	tag        string        // the entity tag without its quotes, "" if there is none
@@ -59,6 +59,13 @@ type representation struct {
 	negotiated bool          // its coding depends on Accept-Encoding
 	coding     coding.Coding // that reader has, or, with encode, that it is to be given
 	encode     bool
+}
+
+// close closes what is to be sent.
+func (r *representation) close() {
+	if r.reader != nil {
+		closeReader(r.reader)
+	}
 }
 
 // send fills ctx.Response with the representation in the form that the request asks for.

@@ -5,9 +5,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/files"
+	"github.com/gallop-http/gallop/internal/filetree"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -28,7 +30,7 @@ func ServeFileBytes(ctx *RequestCtx, path []byte) { ServeFile(ctx, string(path))
 
 // ServeFileUncompressed does the same as [ServeFile], but never compresses the file.
 func ServeFileUncompressed(ctx *RequestCtx, path string) {
-	serveOSFile(ctx, decodedPath(path), &plainFiles)
+	serveOSFile(ctx, decodedPath(path), plainOSFiles())
 }
 
 // ServeFileBytesUncompressed does the same as [ServeFileUncompressed], but takes a []byte.
@@ -37,7 +39,7 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 }
 
 // ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
-func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, &codedFiles) }
+func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, codedOSFiles()) }
 
 // ServeFS does the same as [ServeFile], but takes the file from filesystem.
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
@@ -74,34 +76,24 @@ var (
 	plainFiles = FS{GenerateIndexPages: true, AcceptByteRange: true}
 )
 
-func serveOSFile(ctx *RequestCtx, name string, how *FS) {
+// codedOSFiles and plainOSFiles serve single files of the operating system. They are made when the first file is served,
+// because a program may change FSCompressedFileSuffixes before that.
+var (
+	codedOSFiles = sync.OnceValue(func() *fileHandler { return codedFiles.handler(filetree.Host()) })
+	plainOSFiles = sync.OnceValue(func() *fileHandler { return plainFiles.handler(filetree.Host()) })
+)
+
+func serveOSFile(ctx *RequestCtx, name string, h *fileHandler) {
 	if files.HasEmptySegment(name[len(filepath.VolumeName(name)):]) {
-		ctx.NotFound()
+		h.notFound(ctx)
 		return
 	}
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		ctx.Logger().Printf("cannot find the working directory: %v", err)
-		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
-		return
-	}
-	dir, base := filepath.Split(abs)
-	if info, err := os.Stat(abs); err == nil && info.IsDir() {
-		dir, base = abs, "."
-	} else if name != "" && os.IsPathSeparator(name[len(name)-1]) {
-		base += "/"
-	}
-	serveOneFile(ctx, os.DirFS(dir), UnsafeBytes(base), how)
+	asDir := name != "" && os.IsPathSeparator(name[len(name)-1])
+	h.serveName(ctx, filepath.Clean(name), asDir)
 }
 
 func serveOneFile(ctx *RequestCtx, tree fs.FS, p []byte, how *FS) {
-	h := fileHandler{
-		files:   fileTree{files: tree},
-		coded:   fileTree{files: tree},
-		list:    how.GenerateIndexPages,
-		ranges:  how.AcceptByteRange,
-		codings: how.codings(),
-	}
+	h := how.handler(filetree.Of(tree, "."))
 	name := path.Clean("/" + string(p))[1:]
 	switch {
 	case files.HasEmptySegment(string(p)):
