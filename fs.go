@@ -14,7 +14,7 @@ import (
 //	fs_handler.go  takes a request from its path to a file, an index or a list of files
 //	fs_content.go  sends a content, or the parts of it that a request asks for
 //	fs_coding.go   chooses the content coding
-//	fs_serve.go    sends single files
+//	fs_serve.go    sends single files, and files from the cache
 
 // FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory, without
 // index files, directory listings or compression.
@@ -43,6 +43,19 @@ import (
 // symlinks, FS responds with 404. FS also responds with 404 for anything that is neither a regular file nor a
 // directory. If the field FS is set, the fs.FS decides which symlinks to follow.
 //
+// # The cache
+//
+// On Linux, macOS and the BSDs, FS caches files from their second request on. FS keeps files of up to 128 KiB in memory,
+// and keeps larger files open. All FS of a process together cache at most 64 MiB of content. They keep at most 1024 files
+// open, and at most an eighth of the files that the process may open. Each FS caches at most 1024 files.
+//
+// FS compares a cached file with the disk once per second: see CheckEvery. FS does not cache a file within the first two
+// seconds after a change of the file. FS never caches missing files or errors. If the field FS is set, FS caches only the
+// files of [os.DirFS] and [os.Root.FS]. To turn the cache off, set SkipCache.
+//
+// If you replace files at runtime, write a new file and rename it. A client that downloads a file while a program
+// overwrites the file can get parts of two versions.
+//
 // Do not copy an FS. Do not change an FS after calling NewRequestHandler.
 type FS struct {
 	_ noCopy
@@ -53,8 +66,8 @@ type FS struct {
 
 	// Root is the directory to serve. If the field FS is set, Root is a directory in the fs.FS, and an empty Root means
 	// the whole fs.FS. If the field FS is nil, an empty Root means the working directory (see AllowEmptyRoot). You can
-	// replace the directory at runtime: FS keeps Root open, and checks for each request whether another directory has taken
-	// its path. If the field FS is nil, Root may also be a regular file. If Root is a regular file, FS serves the file at the path "/" and responds with 404 to all other
+	// replace the directory at runtime: FS keeps Root open, and checks whether another directory has taken its path. How
+	// often FS checks this depends on CheckEvery. If the field FS is nil, Root may also be a regular file. If Root is a regular file, FS serves the file at the path "/" and responds with 404 to all other
 	// paths.
 	Root string
 
@@ -122,14 +135,17 @@ type FS struct {
 	// FSCompressedFileSuffixes.
 	CompressedFileSuffixes map[string]string
 
-	// CacheDuration has no effect.
-	//
-	// Deprecated: FS closes each file after the response.
+	// CheckEvery is how often FS compares a cached file with the disk. The default is one second: if a file changes, FS may
+	// send the previous content for up to one second. If CheckEvery is negative, FS compares the file for each request. FS
+	// then makes a few system calls for each request, but always sends the current content.
+	CheckEvery time.Duration
+
+	// CacheDuration is how long FS keeps a file in its cache if no client requests the file. FS then closes the file, and
+	// frees its memory. The default is FSHandlerCacheDuration. FS also closes Root if it is not used for this time.
 	CacheDuration time.Duration
 
-	// SkipCache has no effect.
-	//
-	// Deprecated: FS closes each file after the response.
+	// SkipCache makes FS open each file for each request, and close the file after the response. By default, FS caches
+	// files. See the section on the cache in the documentation of FS.
 	SkipCache bool
 
 	// CleanStop has no effect.
@@ -150,9 +166,7 @@ var FSCompressedFileSuffixes = map[string]string{
 	"zstd": ".fasthttp.zst",
 }
 
-// FSHandlerCacheDuration is how long fasthttp keeps a file open by default.
-//
-// Deprecated: FS.CacheDuration has no effect.
+// FSHandlerCacheDuration is the default of FS.CacheDuration.
 const FSHandlerCacheDuration = 10 * time.Second
 
 // CacheKind exists because fasthttp exports a type with this name.
@@ -162,15 +176,27 @@ type CacheKind uint8
 
 // NewRequestHandler returns a handler that serves the files of f.
 func (f *FS) NewRequestHandler() RequestHandler {
-	h := f.handler(f.tree(f.Root))
+	tree := f.tree(f.Root)
+	h := f.handler(tree, tree)
 	if f.CompressRoot != "" {
-		h.coded = f.tree(f.CompressRoot)
+		h = f.handler(tree, f.tree(f.CompressRoot))
 	}
 	return h.serve
 }
 
-// handler returns what serves the files of tree with the settings of f.
-func (f *FS) handler(tree *filetree.Tree) *fileHandler {
+// handler returns what serves the files of tree with the settings of f. The precompressed files are in coded.
+func (f *FS) handler(tree, coded *filetree.Tree) *fileHandler {
+	f.configure(tree, coded)
+	if coded != tree {
+		f.configure(coded, coded)
+	}
+	h := f.handlerOnce(tree)
+	h.coded = coded
+	return h
+}
+
+// handlerOnce returns what serves one file of tree, which has no cache.
+func (f *FS) handlerOnce(tree *filetree.Tree) *fileHandler {
 	return &fileHandler{
 		rewrite: f.PathRewrite,
 		missing: f.PathNotFound,
@@ -182,6 +208,23 @@ func (f *FS) handler(tree *filetree.Tree) *fileHandler {
 		files:   tree,
 		coded:   tree,
 	}
+}
+
+// defaultCheckEvery is the default of FS.CheckEvery.
+const defaultCheckEvery = time.Second
+
+// configure gives a tree its settings. siblings is the tree that has its precompressed files.
+func (f *FS) configure(tree, siblings *filetree.Tree) {
+	s := filetree.Settings{Off: f.SkipCache, Every: f.CheckEvery, Keep: f.CacheDuration, Loader: filetree.Loader{
+		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, IsStale: isOlder,
+	}}
+	if s.Every == 0 {
+		s.Every = defaultCheckEvery
+	}
+	if s.Keep <= 0 {
+		s.Keep = FSHandlerCacheDuration
+	}
+	tree.Configure(s)
 }
 
 // tree returns the tree below root.

@@ -13,6 +13,9 @@ import (
 // maxEncodedFile is the size in bytes of the largest file that is compressed in memory.
 const maxEncodedFile = 1 << 20
 
+// maxFileCodings is how many codings files may be sent in.
+const maxFileCodings = 3
+
 // fileCoding is a coding that files may be sent in, and what the names of files in
 // that coding end in.
 type fileCoding struct {
@@ -66,14 +69,20 @@ func (h *fileHandler) encodesFile(ctx *RequestCtx, name string) (liked []fileCod
 	if len(h.codings) == 0 {
 		return nil, false
 	}
-	if t := files.TypeByName(name); t == "" || !isCompressible(UnsafeBytes(t)) {
+	if !isNegotiable(name) {
 		return nil, false
 	}
-	return h.liked(ctx), true
+	return h.liked(ctx, nil), true
 }
 
-// encode makes r a representation in one of the codings that the client accepts. Stored files come first. If there is
-// none, the file is compressed in the preferred coding, unless something forbids it.
+// isNegotiable reports whether files with this name may be sent in a coding.
+func isNegotiable(name string) bool {
+	t := files.TypeByName(name)
+	return t != "" && isCompressible(UnsafeBytes(t))
+}
+
+// encode makes r a representation in one of the codings that the client accepts. Stored files come first. Without a
+// stored file, encode chooses the preferred coding for compression in memory.
 func (h *fileHandler) encode(ctx *RequestCtx, view *filetree.View, r *representation, liked []fileCoding) error {
 	if len(liked) == 0 {
 		return r.open(view)
@@ -81,19 +90,27 @@ func (h *fileHandler) encode(ctx *RequestCtx, view *filetree.View, r *representa
 	if h.replaceByStored(view, r, liked) {
 		return nil
 	}
-	if err := r.open(view); err != nil || ctx.Response.Header.forbidsTransform() {
-		return err
+	err := r.open(view)
+	if err == nil {
+		h.encodeInMemory(ctx, r, liked[0].coding)
+	}
+	return err
+}
+
+// encodeInMemory makes r a representation in coding c, unless something forbids that.
+func (h *fileHandler) encodeInMemory(ctx *RequestCtx, r *representation, c coding.Coding) {
+	if ctx.Response.Header.forbidsTransform() {
+		return
 	}
 	parts := h.ranges && len(ctx.Request.Header.Peek(HeaderRange)) > 0
 	if parts || r.size < minEncodedSize || r.size > maxEncodedFile {
-		return nil
+		return
 	}
-	r.coding, r.encode, r.ranges = liked[0].coding, true, false
+	r.coding, r.encode, r.ranges = c, true, false
 	if r.tag != "" {
 		// Another version of the encoder may make other bytes of the same file.
 		r.tag, r.weak = r.tag+"-"+r.coding.String(), true
 	}
-	return nil
 }
 
 // encodeListing puts the response, which is a list of files, in the coding that the client likes
@@ -104,7 +121,7 @@ func (h *fileHandler) encodeListing(ctx *RequestCtx) {
 	}
 	resp := &ctx.Response
 	resp.noteVaries()
-	liked := h.liked(ctx)
+	liked := h.liked(ctx, nil)
 	if len(liked) == 0 || !resp.isEncodable() {
 		return
 	}
@@ -113,16 +130,21 @@ func (h *fileHandler) encodeListing(ctx *RequestCtx) {
 	}
 }
 
-// liked returns the codings of h that the client accepts, the one it likes best first.
-func (h *fileHandler) liked(ctx *RequestCtx) (liked []fileCoding) {
+// liked appends the codings of h that the client accepts, the one it likes best first.
+func (h *fileHandler) liked(ctx *RequestCtx, liked []fileCoding) []fileCoding {
+	lines := ctx.Request.Header.PeekAll(HeaderAcceptEncoding)
+	if len(lines) == 0 {
+		return liked
+	}
 	var accepted acceptedCodings
 	accepted.reset()
-	for _, line := range ctx.Request.Header.PeekAll(HeaderAcceptEncoding) {
+	for _, line := range lines {
 		accepted.add(line)
 	}
-	var offers []coding.Coding
-	for _, c := range h.codings {
-		offers = append(offers, c.coding)
+	var room [maxFileCodings]coding.Coding
+	offers := room[:0]
+	for i := range h.codings {
+		offers = append(offers, h.codings[i].coding)
 	}
 	for {
 		best := accepted.choose(offers)

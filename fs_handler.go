@@ -76,6 +76,9 @@ func (h *fileHandler) serve(ctx *RequestCtx) {
 		ctx.Error(StatusMessage(StatusBadRequest), StatusBadRequest)
 		return
 	}
+	if h.serveCached(ctx, p) {
+		return
+	}
 	name, ok := files.Name(p)
 	if !ok || h.hide && files.IsHidden(name) {
 		h.notFound(ctx)
@@ -114,7 +117,7 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 		f.close()
 		h.notFound(ctx)
 	default:
-		h.serveFile(ctx, &view, &f)
+		h.serveFound(ctx, &view, &f)
 	}
 }
 
@@ -146,8 +149,8 @@ func (f *found) close() {
 
 // serveDir answers with the index file of a directory, or with a list.
 func (h *fileHandler) serveDir(ctx *RequestCtx, view *filetree.View, dir string) {
-	for _, index := range h.indexes {
-		if files.HasEmptySegment(index) || h.hide && files.IsHidden(index) {
+	for i, index := range h.indexes {
+		if h.skipsIndex(index) {
 			continue
 		}
 		f, err := h.find(ctx, view, path.Join(dir, index))
@@ -162,7 +165,8 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, view *filetree.View, dir string)
 			f.close()
 			continue
 		}
-		h.serveFile(ctx, view, &f)
+		h.admitIndex(view, dir, i)
+		h.serveFound(ctx, view, &f)
 		return
 	}
 	if !h.list {

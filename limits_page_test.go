@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/filetree"
 	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
@@ -46,6 +47,17 @@ func TestDocsDefaults(t *testing.T) {
 		"decompressed bodies":                       fmt.Sprintf("%s, ratio %d over 1 MiB", kib(coding.DefaultMaxSize), coding.DefaultMaxRatio),
 	}
 	pagetest.Compare(t, "docs/limits.md", "| limit | default | beyond the limit |", want)
+}
+
+func TestDocsFileCache(t *testing.T) {
+	pagetest.Compare(t, "docs/limits.md", "| limit of the file cache | default | beyond the limit |", map[string]string{
+		"content in memory, all caches of the process together": fmt.Sprintf("%d MiB", filetree.MaxBytes>>20),
+		"open files, all caches of the process together":        fmt.Sprintf("%d, and at most an eighth of RLIMIT_NOFILE", filetree.MaxDescriptors),
+		"files and directories of one `FS`":                     fmt.Sprint(filetree.MaxEntries),
+		"a file in memory":                                      fmt.Sprintf("%d KiB", filetree.MaxInMemory>>10),
+		"`CheckEvery`":                                          fmt.Sprintf("%ds", int(defaultCheckEvery.Seconds())),
+		"`CacheDuration`":                                       fmt.Sprintf("%ds", int(FSHandlerCacheDuration.Seconds())),
+	})
 }
 
 func TestDocsHTTP2Defaults(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Tree is where files come from. Make one with Below, Host or Of.
@@ -19,6 +20,9 @@ type Tree struct {
 
 	used atomic.Bool          // the tree has been opened before
 	kept atomic.Pointer[root] // the directory, open for all requests
+
+	plain bool // the files of fsys come from the operating system unchanged
+	cache
 }
 
 // kind says how a tree finds a file by its name.
@@ -34,20 +38,29 @@ const (
 // is at path, the tree contains only this file.
 func Below(path string) *Tree {
 	abs, err := filepath.Abs(path)
-	return &Tree{kind: confined, base: abs, err: err}
+	return newTree(&Tree{kind: confined, base: abs, err: err})
 }
 
 // Host returns the tree of all files of the operating system, whose names are paths. The tree follows all symlinks.
-func Host() *Tree { return &Tree{kind: host} }
+func Host() *Tree { return newTree(&Tree{kind: host}) }
 
 // Unconfined returns the tree of the directory at path. The tree follows all symlinks.
-func Unconfined(path string) *Tree { return &Tree{kind: host, base: path} }
+func Unconfined(path string) *Tree { return newTree(&Tree{kind: host, base: path}) }
 
 // Of returns the tree of the directory dir in fsys.
 func Of(fsys fs.FS, dir string) *Tree {
 	sub, err := fs.Sub(fsys, dir)
-	return &Tree{kind: foreign, fsys: sub, err: err}
+	return newTree(&Tree{kind: foreign, fsys: sub, err: err, plain: isPlain(fsys)})
 }
+
+// newTree returns t without a cache. Configure turns the cache on.
+func newTree(t *Tree) *Tree {
+	t.off, t.every, t.keep = true, -1, DefaultKeep
+	return t
+}
+
+// DefaultKeep is how long an unused root stays open by default.
+const DefaultKeep = 10 * time.Second
 
 // IsHost reports whether names are paths of the operating system.
 func (t *Tree) IsHost() bool { return t.kind == host && t.base == "" }
