@@ -90,11 +90,17 @@ func original(t testing.TB, tree *Tree, name string) string {
 	return "not admitted"
 }
 
-// held returns what all trees hold.
-func held() (bytes, descriptors int64) {
+// held returns what a tree holds. Trees of earlier tests, which are garbage, do not count.
+func held(tree *Tree) (bytes, descriptors int64) {
+	tree.mu.Lock()
+	of := tree.spent
+	tree.mu.Unlock()
+	if of == nil {
+		return 0, 0
+	}
 	spent.Lock()
 	defer spent.Unlock()
-	return spent.bytes, spent.descriptors
+	return of.bytes, of.descriptors
 }
 
 func TestAdmissionOnSecondUse(t *testing.T) {
@@ -324,7 +330,6 @@ func TestReplacedDirectoryForgets(t *testing.T) {
 		t.Skip(err)
 	}
 	tree := cached(t, current, nil)
-	before, _ := held()
 	if got := original(t, tree, "a"); got != "v1" {
 		t.Fatalf("%q", got)
 	}
@@ -335,8 +340,8 @@ func TestReplacedDirectoryForgets(t *testing.T) {
 	if got := original(t, tree, "a"); got != "v2" {
 		t.Errorf("%q", got)
 	}
-	if now, _ := held(); now-before != 2 {
-		t.Errorf("holds %d bytes more", now-before)
+	if now, _ := held(tree); now != 2 {
+		t.Errorf("holds %d bytes", now)
 	}
 }
 
@@ -348,12 +353,11 @@ func TestBoundOfEntries(t *testing.T) {
 		write(t, filepath.Join(dir, fmt.Sprint(i)), "x")
 	}
 	tree := cached(t, dir, func(s *Settings) { s.Every = time.Hour })
-	before, _ := held()
 	for i := range files {
 		original(t, tree, fmt.Sprint(i))
 	}
-	if now, _ := held(); tree.entries > MaxEntries || tree.entries < MaxEntries*3/4 || now-before > int64(tree.entries) {
-		t.Errorf("%d entries, %d bytes", tree.entries, now-before)
+	if now, _ := held(tree); tree.entries > MaxEntries || tree.entries < MaxEntries*3/4 || now > int64(tree.entries) {
+		t.Errorf("%d entries, %d bytes", tree.entries, now)
 	}
 }
 
@@ -374,7 +378,7 @@ func TestBoundOfBytes(t *testing.T) {
 			t.Fatalf("file %d: %.20q", i, got)
 		}
 	}
-	if now, _ := held(); now > MaxBytes || now < MaxBytes*3/4 {
+	if now, _ := held(tree); now > MaxBytes || now < MaxBytes*3/4 {
 		t.Errorf("%d bytes", now)
 	}
 }
@@ -412,20 +416,19 @@ func TestIdleFilesAreForgotten(t *testing.T) {
 	write(t, filepath.Join(dir, "small"), "x")
 	write(t, filepath.Join(dir, "large"), strings.Repeat("x", MaxInMemory+1))
 	tree := cached(t, dir, func(s *Settings) { s.Keep = 200 * time.Millisecond })
-	bytesBefore, filesBefore := held()
 	original(t, tree, "small")
 	original(t, tree, "large")
-	if b, d := held(); b != bytesBefore+1 || d != filesBefore+1 {
-		t.Fatalf("%d bytes, %d descriptors", b-bytesBefore, d-filesBefore)
+	if b, d := held(tree); b != 1 || d != 1 {
+		t.Fatalf("%d bytes, %d descriptors", b, d)
 	}
 	root := tree.kept.Load()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		b, d := held()
-		if b == bytesBefore && d == filesBefore && tree.kept.Load() == nil && root.users.Load() == 0 {
+		b, d := held(tree)
+		if b == 0 && d == 0 && tree.kept.Load() == nil && root.users.Load() == 0 {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d bytes, %d descriptors, root %v", b-bytesBefore, d-filesBefore, tree.kept.Load())
+			t.Fatalf("%d bytes, %d descriptors, root %v", b, d, tree.kept.Load())
 		}
 	}
 	tree.mu.Lock()
@@ -459,22 +462,25 @@ func TestDroppedTree(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "small"), "x")
 	write(t, filepath.Join(dir, "large"), strings.Repeat("x", MaxInMemory+1))
-	runtime.GC()
-	bytesBefore, filesBefore := held()
-	func() {
+	of := func() *account {
 		tree := cached(t, dir, nil)
 		original(t, tree, "small")
 		original(t, tree, "large")
-		if b, _ := held(); b == bytesBefore {
-			t.Error("nothing is cached")
+		if b, d := held(tree); b != 1 || d != 1 {
+			t.Errorf("%d bytes, %d descriptors", b, d)
 		}
+		return tree.spent
 	}()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		runtime.GC()
-		if b, d := held(); b <= bytesBefore && d <= filesBefore {
+		spent.Lock()
+		closed, b, d := of.closed, of.bytes, of.descriptors
+		spent.Unlock()
+		if closed && b == 0 && d == 0 {
 			return
-		} else if time.Now().After(deadline) {
-			t.Fatalf("%d bytes, %d descriptors", b-bytesBefore, d-filesBefore)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes, %d descriptors", b, d)
 		}
 	}
 }
@@ -484,7 +490,6 @@ func TestSharedOutlivesItsEntry(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), strings.Repeat("x", MaxInMemory+1))
 	tree := cached(t, dir, nil)
-	_, before := held()
 	original(t, tree, "a")
 	e := use(t, tree, "a")
 	v := tree.Load(e, 0, nil)
@@ -504,8 +509,8 @@ func TestSharedOutlivesItsEntry(t *testing.T) {
 	if _, err := v.Shared.File.Stat(); err == nil {
 		t.Error("open without a user")
 	}
-	if _, now := held(); now != before {
-		t.Errorf("%d descriptors more", now-before)
+	if _, now := held(tree); now != 0 {
+		t.Errorf("%d descriptors", now)
 	}
 	if v.Enter() {
 		t.Error("a closed file can be used")
