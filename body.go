@@ -242,9 +242,10 @@ func streamSize(n int64) int {
 // several sections of a file can be read at the same time. Where the connection allows it, the server sends the part with
 // sendfile.
 type fileSection struct {
-	file *os.File
-	at   int64
-	left int64
+	file  *os.File
+	at    int64
+	left  int64
+	owner io.Closer // is closed instead of the file, if it is set
 }
 
 // Read implements io.Reader.
@@ -260,8 +261,13 @@ func (s *fileSection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the file.
-func (s *fileSection) Close() error { return s.file.Close() }
+// Close closes the file, or what owns it.
+func (s *fileSection) Close() error {
+	if s.owner != nil {
+		return s.owner.Close()
+	}
+	return s.file.Close()
+}
 
 // fileAt returns the file that r reads, and the offset of the next byte. It reports false if r is something else, or if
 // the file has no offsets, like a pipe.

@@ -19,9 +19,7 @@ import (
 
 // withoutEffect are the exported fields of the root that no code uses.
 var withoutEffect = []string{
-	"FS.CacheDuration",
 	"FS.CleanStop",
-	"FS.SkipCache",
 	"HostClient.SecureErrorLogMessage",
 	"PipelineClient.Logger",
 	"Server.CloseOnShutdown",

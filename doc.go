@@ -130,7 +130,7 @@
 //	fs_coding.go         compressed files
 //	fs_content.go        serving any content
 //	fs_handler.go        from path to file
-//	fs_serve.go          serving one file
+//	fs_serve.go          serving one file, cached files
 //	testhook.go          what tests reach
 //
 // Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,

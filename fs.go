@@ -2,20 +2,19 @@ package gallop
 
 import (
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/files"
+	"github.com/gallop-http/gallop/internal/filetree"
 )
 
-// This file has the settings of the file server. The rules that need no request are in internal/files. The other files
-// of its family:
+// This file has the settings of the file server. The rules that need no request are in internal/files, and files are
+// opened by internal/filetree. The other files of its family:
 //
 //	fs_handler.go  takes a request from its path to a file, an index or a list of files
 //	fs_content.go  sends a content, or the parts of it that a request asks for
 //	fs_coding.go   chooses the content coding
-//	fs_serve.go    sends single files
+//	fs_serve.go    sends single files, and files from the cache
 
 // FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory, without
 // index files, directory listings or compression.
@@ -44,6 +43,19 @@ import (
 // symlinks, FS responds with 404. FS also responds with 404 for anything that is neither a regular file nor a
 // directory. If the field FS is set, the fs.FS decides which symlinks to follow.
 //
+// # The cache
+//
+// On Linux, macOS and the BSDs, FS caches files from their second request on. FS keeps files of up to 128 KiB in memory,
+// and keeps larger files open. All FS of a process together cache at most 64 MiB of content. They keep at most 1024 files
+// open, and at most an eighth of the files that the process may open. Each FS caches at most 1024 files.
+//
+// FS compares a cached file with the disk once per second: see CheckEvery. FS does not cache a file within the first two
+// seconds after a change of the file. FS never caches missing files or errors. If the field FS is set, FS caches only the
+// files of [os.DirFS] and [os.Root.FS]. To turn the cache off, set SkipCache.
+//
+// If you replace files at runtime, write a new file and rename it. A client that downloads a file while a program
+// overwrites the file can get parts of two versions.
+//
 // Do not copy an FS. Do not change an FS after calling NewRequestHandler.
 type FS struct {
 	_ noCopy
@@ -53,9 +65,9 @@ type FS struct {
 	FS fs.FS
 
 	// Root is the directory to serve. If the field FS is set, Root is a directory in the fs.FS, and an empty Root means
-	// the whole fs.FS. If the field FS is nil, an empty Root means the working directory (see AllowEmptyRoot). FS opens
-	// Root again for each request, so you can replace the directory at runtime. If the field FS is nil, Root may also be a
-	// regular file. If Root is a regular file, FS serves the file at the path "/" and responds with 404 to all other
+	// the whole fs.FS. If the field FS is nil, an empty Root means the working directory (see AllowEmptyRoot). You can
+	// replace the directory at runtime: FS keeps Root open, and checks whether another directory has taken its path. How
+	// often FS checks this depends on CheckEvery. If the field FS is nil, Root may also be a regular file. If Root is a regular file, FS serves the file at the path "/" and responds with 404 to all other
 	// paths.
 	Root string
 
@@ -123,14 +135,17 @@ type FS struct {
 	// FSCompressedFileSuffixes.
 	CompressedFileSuffixes map[string]string
 
-	// CacheDuration has no effect.
-	//
-	// Deprecated: FS closes each file after the response.
+	// CheckEvery is how often FS compares a cached file with the disk. The default is one second: if a file changes, FS may
+	// send the previous content for up to one second. If CheckEvery is negative, FS compares the file for each request. FS
+	// then makes a few system calls for each request, but always sends the current content.
+	CheckEvery time.Duration
+
+	// CacheDuration is how long FS keeps a file in its cache if no client requests the file. FS then closes the file, and
+	// frees its memory. The default is FSHandlerCacheDuration. FS also closes Root if it is not used for this time.
 	CacheDuration time.Duration
 
-	// SkipCache has no effect.
-	//
-	// Deprecated: FS closes each file after the response.
+	// SkipCache makes FS open each file for each request, and close the file after the response. By default, FS caches
+	// files. See the section on the cache in the documentation of FS.
 	SkipCache bool
 
 	// CleanStop has no effect.
@@ -151,9 +166,7 @@ var FSCompressedFileSuffixes = map[string]string{
 	"zstd": ".fasthttp.zst",
 }
 
-// FSHandlerCacheDuration is how long fasthttp keeps a file open by default.
-//
-// Deprecated: FS.CacheDuration has no effect.
+// FSHandlerCacheDuration is the default of FS.CacheDuration.
 const FSHandlerCacheDuration = 10 * time.Second
 
 // CacheKind exists because fasthttp exports a type with this name.
@@ -163,7 +176,28 @@ type CacheKind uint8
 
 // NewRequestHandler returns a handler that serves the files of f.
 func (f *FS) NewRequestHandler() RequestHandler {
-	h := &fileHandler{
+	tree := f.tree(f.Root)
+	h := f.handler(tree, tree)
+	if f.CompressRoot != "" {
+		h = f.handler(tree, f.tree(f.CompressRoot))
+	}
+	return h.serve
+}
+
+// handler returns what serves the files of tree with the settings of f. The precompressed files are in coded.
+func (f *FS) handler(tree, coded *filetree.Tree) *fileHandler {
+	f.configure(tree, coded)
+	if coded != tree {
+		f.configure(coded, coded)
+	}
+	h := f.handlerOnce(tree)
+	h.coded = coded
+	return h
+}
+
+// handlerOnce returns what serves one file of tree, which has no cache.
+func (f *FS) handlerOnce(tree *filetree.Tree) *fileHandler {
+	return &fileHandler{
 		rewrite: f.PathRewrite,
 		missing: f.PathNotFound,
 		indexes: f.IndexNames,
@@ -171,98 +205,37 @@ func (f *FS) NewRequestHandler() RequestHandler {
 		hide:    f.HideDotfiles,
 		ranges:  f.AcceptByteRange,
 		codings: f.codings(),
-		files:   f.tree(f.Root),
+		files:   tree,
+		coded:   tree,
 	}
-	if h.coded = h.files; f.CompressRoot != "" {
-		h.coded = f.tree(f.CompressRoot)
-	}
-	return h.serve
 }
 
-// tree returns what opens the tree below root.
-func (f *FS) tree(root string) fileTree {
+// defaultCheckEvery is the default of FS.CheckEvery.
+const defaultCheckEvery = time.Second
+
+// configure gives a tree its settings. siblings is the tree that has its precompressed files.
+func (f *FS) configure(tree, siblings *filetree.Tree) {
+	s := filetree.Settings{Off: f.SkipCache, Every: f.CheckEvery, Keep: f.CacheDuration, Loader: filetree.Loader{
+		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, IsStale: isOlder,
+	}}
+	if s.Every == 0 {
+		s.Every = defaultCheckEvery
+	}
+	if s.Keep <= 0 {
+		s.Keep = FSHandlerCacheDuration
+	}
+	tree.Configure(s)
+}
+
+// tree returns the tree below root.
+func (f *FS) tree(root string) *filetree.Tree {
 	switch {
 	case f.FS != nil:
-		sub, err := fs.Sub(f.FS, files.CleanRoot(root))
-		return fileTree{files: sub, err: err}
+		return filetree.Of(f.FS, files.CleanRoot(root))
 	case root == "" && f.AllowEmptyRoot:
-		return fileTree{files: os.DirFS("/")}
+		return filetree.Unconfined("/")
 	}
-	dir, err := filepath.Abs(root)
-	return fileTree{dir: dir, err: err}
-}
-
-// fileTree is where files come from: a directory, or files.
-type fileTree struct {
-	dir   string
-	files fs.FS
-	err   error // why there are none
-}
-
-// open returns the files. Close them.
-func (t *fileTree) open() (openTree, error) {
-	if t.err != nil || t.files != nil {
-		return openTree{FS: t.files}, t.err
-	}
-	root, err := os.OpenRoot(t.dir)
-	if err == nil {
-		return openTree{FS: root.FS(), root: root}, nil
-	}
-	if info, e := os.Stat(t.dir); e != nil || !info.Mode().IsRegular() {
-		return openTree{}, err
-	}
-	dir, file := filepath.Split(t.dir)
-	if root, err = os.OpenRoot(dir); err != nil {
-		return openTree{}, err
-	}
-	return openTree{FS: root.FS(), root: root, only: file}, nil
-}
-
-type openTree struct {
-	fs.FS
-	root *os.Root
-	only string // the name of the one file there is, or ""
-}
-
-// find returns the name of what has that name below the root.
-func (t *openTree) find(name string) (string, error) {
-	switch {
-	case t.only == "":
-		return name, nil
-	case name == ".":
-		return t.only, nil
-	}
-	return "", fs.ErrNotExist
-}
-
-func (t *openTree) close() {
-	if t.root != nil {
-		t.root.Close()
-	}
-}
-
-// openFile opens a regular file or a directory; what is neither does not exist. It asks
-// first what the file is: opening a pipe would wait.
-func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
-	info, err := fs.Stat(t.FS, name)
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	file, err := t.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if info, err = file.Stat(); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		err = fs.ErrNotExist // and has not been what it is for long
-	}
-	if err != nil {
-		file.Close()
-		return nil, nil, err
-	}
-	return file, info, nil
+	return filetree.Below(root)
 }
 
 // FSHandler returns a handler that serves the files below root and supports byte ranges. For a directory, the handler

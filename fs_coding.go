@@ -6,10 +6,15 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/files"
+	"github.com/gallop-http/gallop/internal/filetree"
 )
 
 // maxEncodedFile is the size in bytes of the largest file that is compressed in memory.
 const maxEncodedFile = 1 << 20
+
+// maxFileCodings is how many codings files may be sent in.
+const maxFileCodings = 3
 
 // fileCoding is a coding that files may be sent in, and what the names of files in
 // that coding end in.
@@ -58,20 +63,50 @@ func fileLevel(c coding.Coding) int {
 	return CompressDefaultCompression
 }
 
-// encode makes r a representation in a coding that the client accepts, if there is
-// a way to one: the one that it likes best of those in which the file is stored, or
-// else the one that it likes best.
-func (h *fileHandler) encode(ctx *RequestCtx, r *representation) {
-	r.negotiated = true
-	liked := h.liked(ctx)
-	if len(liked) == 0 || r.replaceByStored(&h.coded, liked) || ctx.Response.Header.forbidsTransform() {
+// encodesFile returns the codings of h that the client accepts, the preferred one first. negotiated reports whether the
+// coding of a file with this name depends on the request.
+func (h *fileHandler) encodesFile(ctx *RequestCtx, name string) (liked []fileCoding, negotiated bool) {
+	if len(h.codings) == 0 {
+		return nil, false
+	}
+	if !isNegotiable(name) {
+		return nil, false
+	}
+	return h.liked(ctx, nil), true
+}
+
+// isNegotiable reports whether files with this name may be sent in a coding.
+func isNegotiable(name string) bool {
+	t := files.TypeByName(name)
+	return t != "" && isCompressible(UnsafeBytes(t))
+}
+
+// encode makes r a representation in one of the codings that the client accepts. Stored files come first. Without a
+// stored file, encode chooses the preferred coding for compression in memory.
+func (h *fileHandler) encode(ctx *RequestCtx, view *filetree.View, r *representation, liked []fileCoding) error {
+	if len(liked) == 0 {
+		return r.open(view)
+	}
+	if h.replaceByStored(view, r, liked) {
+		return nil
+	}
+	err := r.open(view)
+	if err == nil {
+		h.encodeInMemory(ctx, r, liked[0].coding)
+	}
+	return err
+}
+
+// encodeInMemory makes r a representation in coding c, unless something forbids that.
+func (h *fileHandler) encodeInMemory(ctx *RequestCtx, r *representation, c coding.Coding) {
+	if ctx.Response.Header.forbidsTransform() {
 		return
 	}
 	parts := h.ranges && len(ctx.Request.Header.Peek(HeaderRange)) > 0
 	if parts || r.size < minEncodedSize || r.size > maxEncodedFile {
 		return
 	}
-	r.coding, r.encode, r.ranges = liked[0].coding, true, false
+	r.coding, r.encode, r.ranges = c, true, false
 	if r.tag != "" {
 		// Another version of the encoder may make other bytes of the same file.
 		r.tag, r.weak = r.tag+"-"+r.coding.String(), true
@@ -86,7 +121,7 @@ func (h *fileHandler) encodeListing(ctx *RequestCtx) {
 	}
 	resp := &ctx.Response
 	resp.noteVaries()
-	liked := h.liked(ctx)
+	liked := h.liked(ctx, nil)
 	if len(liked) == 0 || !resp.isEncodable() {
 		return
 	}
@@ -95,16 +130,21 @@ func (h *fileHandler) encodeListing(ctx *RequestCtx) {
 	}
 }
 
-// liked returns the codings of h that the client accepts, the one it likes best first.
-func (h *fileHandler) liked(ctx *RequestCtx) (liked []fileCoding) {
+// liked appends the codings of h that the client accepts, the one it likes best first.
+func (h *fileHandler) liked(ctx *RequestCtx, liked []fileCoding) []fileCoding {
+	lines := ctx.Request.Header.PeekAll(HeaderAcceptEncoding)
+	if len(lines) == 0 {
+		return liked
+	}
 	var accepted acceptedCodings
 	accepted.reset()
-	for _, line := range ctx.Request.Header.PeekAll(HeaderAcceptEncoding) {
+	for _, line := range lines {
 		accepted.add(line)
 	}
-	var offers []coding.Coding
-	for _, c := range h.codings {
-		offers = append(offers, c.coding)
+	var room [maxFileCodings]coding.Coding
+	offers := room[:0]
+	for i := range h.codings {
+		offers = append(offers, h.codings[i].coding)
 	}
 	for {
 		best := accepted.choose(offers)
@@ -117,14 +157,19 @@ func (h *fileHandler) liked(ctx *RequestCtx) (liked []fileCoding) {
 	}
 }
 
-func (r *representation) replaceByStored(tree *fileTree, liked []fileCoding) bool {
-	files, err := tree.open()
-	if err != nil {
-		return false
+// replaceByStored makes r a file in one of the codings that the client likes, and reports whether there is one. view is
+// of the tree that has the original.
+func (h *fileHandler) replaceByStored(view *filetree.View, r *representation, liked []fileCoding) bool {
+	if h.coded != h.files {
+		coded, err := h.coded.View()
+		if err != nil {
+			return false
+		}
+		defer coded.Release()
+		view = &coded
 	}
-	defer files.close()
 	for _, c := range liked {
-		if r.useStored(&files, c) {
+		if r.useStored(view, c) {
 			return true
 		}
 	}
@@ -133,9 +178,9 @@ func (r *representation) replaceByStored(tree *fileTree, liked []fileCoding) boo
 
 // useStored makes r the file with the same content in coding c, if there is one that
 // is not older, and not empty.
-func (r *representation) useStored(files *openTree, c fileCoding) bool {
+func (r *representation) useStored(view *filetree.View, c fileCoding) bool {
 	for _, suffix := range c.suffixes {
-		file, info, err := files.openFile(r.name + suffix)
+		file, info, err := view.Open(r.name + suffix)
 		if err != nil {
 			continue
 		}
@@ -160,7 +205,7 @@ func isOlder(stored, original time.Time) bool {
 }
 
 func (r *representation) replace(file fs.File, info fs.FileInfo, c coding.Coding) {
-	closeReader(r.reader)
+	r.close()
 	stored := newFileRepresentation(r.name, file, info)
 	stored.negotiated, stored.coding = true, c
 	if stored.tag != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/files"
+	"github.com/gallop-http/gallop/internal/filetree"
 )
 
 // ServeContent responds with content. ServeContent evaluates the conditions and the Range header of the request (RFC
@@ -50,7 +51,7 @@ func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.Re
 // representation is what is to be sent, and what is known of it.
 type representation struct {
 	name       string    // by whose extension the type is found
-	reader     io.Reader // at its start; closed by send or later
+	reader     io.Reader // at its start; closed by send or later; nil if the file is not open yet
 	size       int64
 	modified   time.Time     // zero if that is not known
 	tag        string        // the entity tag without its quotes, "" if there is none
@@ -59,6 +60,17 @@ type representation struct {
 	negotiated bool          // its coding depends on Accept-Encoding
 	coding     coding.Coding // that reader has, or, with encode, that it is to be given
 	encode     bool
+	cached     *filetree.Variant // has the content instead of reader, or is nil
+}
+
+// close closes what is to be sent.
+func (r *representation) close() {
+	switch {
+	case r.cached != nil && r.cached.Shared != nil:
+		r.cached.Shared.Close()
+	case r.reader != nil:
+		closeReader(r.reader)
+	}
 }
 
 // send fills ctx.Response with the representation in the form that the request asks for.
@@ -71,7 +83,7 @@ func (r *representation) send(ctx *RequestCtx) {
 	plain := ctx.Response.StatusCode() != StatusOK
 	if !plain {
 		if status := failedCondition(ctx, &valid); status != 0 {
-			closeReader(r.reader)
+			r.close()
 			answerCondition(ctx, status)
 			return
 		}
@@ -100,6 +112,9 @@ func (r *representation) send(ctx *RequestCtx) {
 func (r *representation) describe(h *ResponseHeader) (v files.Validator) {
 	v.Tag = bytes.Clone(h.Peek(HeaderETag))
 	switch {
+	case v.Tag == nil && r.cached != nil && r.cached.Tag != nil && !r.encode:
+		v.Tag = r.cached.Tag
+		h.setKnown(field.ETag, v.Tag)
 	case v.Tag == nil && r.tag != "":
 		v.Tag = strconv.AppendQuote(nil, r.tag)
 		if r.weak {
@@ -112,7 +127,11 @@ func (r *representation) describe(h *ResponseHeader) (v files.Validator) {
 		h.set(UnsafeBytes(HeaderETag), v.Tag)
 	}
 	v.Coarse = r.negotiated || r.weak
-	if files.HasTime(r.modified) {
+	switch {
+	case r.cached != nil && r.cached.LastModified != nil:
+		v.Modified = r.modified.Truncate(time.Second)
+		h.setKnown(field.LastModified, r.cached.LastModified)
+	case files.HasTime(r.modified):
 		v.Modified = clock.Earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
 		h.SetLastModified(v.Modified)
 	}
@@ -122,6 +141,10 @@ func (r *representation) describe(h *ResponseHeader) (v files.Validator) {
 // setType sets Content-Type unless that is set.
 func (r *representation) setType(h *ResponseHeader) error {
 	if h.head.Fields.Has(field.ContentType) {
+		return nil
+	}
+	if r.cached != nil {
+		h.SetContentType(r.cached.Type)
 		return nil
 	}
 	if t := files.TypeByName(r.name); t != "" {
@@ -169,6 +192,10 @@ func (s *resumed) Close() error { return closeReader(s.rest) }
 
 // sendAll sends as much as there was when the size was asked for: a file may have grown since.
 func (r *representation) sendAll(ctx *RequestCtx) {
+	if r.cached != nil {
+		r.sendCached(ctx, files.Span{Length: r.size})
+		return
+	}
 	body := r.reader
 	switch from := body.(type) {
 	case *os.File:
@@ -208,21 +235,25 @@ func (r *representation) sendRanges(ctx *RequestCtx) bool {
 	case ignore:
 		return false
 	case len(spans) == 0:
-		closeReader(r.reader)
+		r.close()
 		h.Set(HeaderContentRange, "bytes */"+strconv.FormatInt(r.size, 10))
 		answerPlain(ctx, StatusRequestedRangeNotSatisfiable)
 		return true
 	}
-	content := r.reader.(io.ReadSeeker)
 	ctx.SetStatusCode(StatusPartialContent)
 	if len(spans) > 1 {
+		content := r.seeker()
 		parts := files.NewMultipart(content, h.ContentType(), spans, r.size)
 		h.SetContentType("multipart/byteranges; boundary=" + parts.Boundary)
 		ctx.SetBodyStream(&ownedReader{parts.Reader, content}, streamSize(parts.Size))
 		return true
 	}
 	h.set(UnsafeBytes(HeaderContentRange), files.AppendContentRange(nil, spans[0], r.size))
-	ctx.SetBodyStream(section(content, spans[0]), streamSize(spans[0].Length))
+	if r.cached != nil {
+		r.sendCached(ctx, spans[0])
+		return true
+	}
+	ctx.SetBodyStream(section(r.seeker(), spans[0]), streamSize(spans[0].Length))
 	return true
 }
 
@@ -250,7 +281,7 @@ func closeReader(r io.Reader) error {
 }
 
 func (r *representation) fail(ctx *RequestCtx, err error) {
-	closeReader(r.reader)
+	r.close()
 	ctx.Logger().Printf("cannot read %q: %v", path.Base(r.name), err)
 	ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 }

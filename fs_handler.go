@@ -3,12 +3,14 @@ package gallop
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"syscall"
 
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/files"
+	"github.com/gallop-http/gallop/internal/filetree"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -51,7 +53,7 @@ func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
 
 // fileHandler is the handler that an FS makes.
 type fileHandler struct {
-	files, coded fileTree
+	files, coded *filetree.Tree // coded has the stored files
 	rewrite      PathRewriteFunc
 	missing      RequestHandler
 	indexes      []string
@@ -74,6 +76,9 @@ func (h *fileHandler) serve(ctx *RequestCtx) {
 		ctx.Error(StatusMessage(StatusBadRequest), StatusBadRequest)
 		return
 	}
+	if h.serveCached(ctx, p) {
+		return
+	}
 	name, ok := files.Name(p)
 	if !ok || h.hide && files.IsHidden(name) {
 		h.notFound(ctx)
@@ -87,43 +92,68 @@ func endsInSlash(p []byte) bool { return len(p) > 0 && p[len(p)-1] == '/' }
 // serveName answers with the file or directory of that name. asDir says that the path
 // ends in a slash, so that only a directory will do, unless a program has put it there.
 func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
-	tree, err := h.files.open()
+	view, err := h.files.View()
 	if err != nil {
 		h.fail(ctx, err)
 		return
 	}
-	defer tree.close()
-	if name, err = tree.find(name); err != nil {
+	defer view.Release()
+	if name, err = view.Find(name); err != nil {
 		h.fail(ctx, err)
 		return
 	}
-	file, info, err := tree.openFile(name)
+	f, err := h.find(ctx, &view, name)
 	switch {
 	case err != nil:
 		h.fail(ctx, err)
-	case info.IsDir():
-		file.Close()
-		if !asDir && !endsInSlash(ctx.Path()) {
+	case f.info.IsDir():
+		f.close()
+		if (!asDir || h.files.IsHost()) && !endsInSlash(ctx.Path()) {
 			redirectToSlash(ctx)
 			return
 		}
-		h.serveDir(ctx, &tree, name)
-	case asDir && (h.rewrite == nil || endsInSlash(ctx.Path())) && tree.only == "":
-		file.Close()
+		h.serveDir(ctx, &view, name)
+	case asDir && (h.rewrite == nil || endsInSlash(ctx.Path())) && !view.HasOnlyOne():
+		f.close()
 		h.notFound(ctx)
 	default:
-		h.serveFile(ctx, name, file, info)
+		h.serveFound(ctx, &view, &f)
+	}
+}
+
+// found is a file or directory that was found by its name. It is not open if a stored file may be sent instead of it.
+type found struct {
+	name       string
+	file       fs.File // or nil
+	info       fs.FileInfo
+	negotiated bool         // the coding of the file depends on the request
+	liked      []fileCoding // the codings that the client accepts
+}
+
+// find looks for a file or directory.
+func (h *fileHandler) find(ctx *RequestCtx, view *filetree.View, name string) (f found, err error) {
+	f.name = name
+	if f.liked, f.negotiated = h.encodesFile(ctx, name); len(f.liked) > 0 {
+		f.info, err = view.Stat(name)
+	} else {
+		f.file, f.info, err = view.Open(name)
+	}
+	return f, err
+}
+
+func (f *found) close() {
+	if f.file != nil {
+		f.file.Close()
 	}
 }
 
 // serveDir answers with the index file of a directory, or with a list.
-func (h *fileHandler) serveDir(ctx *RequestCtx, tree *openTree, dir string) {
-	for _, index := range h.indexes {
-		if files.HasEmptySegment(index) || h.hide && files.IsHidden(index) {
+func (h *fileHandler) serveDir(ctx *RequestCtx, view *filetree.View, dir string) {
+	for i, index := range h.indexes {
+		if h.skipsIndex(index) {
 			continue
 		}
-		name := path.Join(dir, index)
-		file, info, err := tree.openFile(name)
+		f, err := h.find(ctx, view, path.Join(dir, index))
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
@@ -131,18 +161,20 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, tree *openTree, dir string) {
 			h.fail(ctx, err)
 			return
 		}
-		if info.IsDir() {
-			file.Close()
+		if f.info.IsDir() {
+			f.close()
 			continue
 		}
-		h.serveFile(ctx, name, file, info)
+		h.admitIndex(view, dir, i)
+		h.serveFound(ctx, view, &f)
 		return
 	}
 	if !h.list {
 		ctx.Error(StatusMessage(StatusForbidden), StatusForbidden)
 		return
 	}
-	if err := sendListing(ctx, tree.FS, dir, h.hide); err != nil {
+	tree, dir := view.Dir(dir)
+	if err := sendListing(ctx, tree, dir, h.hide); err != nil {
 		h.fail(ctx, err)
 		return
 	}
@@ -174,27 +206,55 @@ func sendListing(ctx *RequestCtx, tree fs.FS, dir string, hide bool) error {
 // directory.
 func listedPath(u *URI) string { return string(target.AppendWholePath(nil, u.PathOriginal())) }
 
-func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info fs.FileInfo) {
+func (h *fileHandler) serveFile(ctx *RequestCtx, view *filetree.View, f *found) {
 	ctx.Response.dropBodyAndCoding()
-	r := newFileRepresentation(name, file, info)
+	r := newFileRepresentation(f.name, f.file, f.info)
 	head := &ctx.Response.Header
-	plain := head.head.Fields.Has(field.ContentEncoding) || head.hasDigest()
-	if t := files.TypeByName(name); !plain && len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
-		h.encode(ctx, &r)
+	var err error
+	if plain := head.head.Fields.Has(field.ContentEncoding) || head.hasDigest(); plain || !f.negotiated {
+		err = r.open(view)
+	} else {
+		r.negotiated = true
+		err = h.encode(ctx, view, &r, f.liked)
+	}
+	if err != nil {
+		h.fail(ctx, err)
+		return
 	}
 	r.ranges = r.ranges && h.ranges
 	r.send(ctx)
 }
 
+// newFileRepresentation returns the representation of a file. file is nil if it is not open.
 func newFileRepresentation(name string, file fs.File, info fs.FileInfo) representation {
-	r := representation{name: name, reader: file, size: info.Size(), modified: info.ModTime()}
-	_, r.ranges = r.reader.(interface {
-		Seek(offset int64, whence int) (int64, error)
-	})
+	r := representation{name: name, size: info.Size(), modified: info.ModTime()}
+	if file != nil {
+		r.reader = file
+	}
+	_, r.ranges = file.(io.Seeker)
 	if files.HasTime(r.modified) {
 		r.tag, r.weak = files.Tag(info)
 	}
 	return r
+}
+
+// open opens the file of r, unless it is open. The file may have changed since it was found.
+func (r *representation) open(view *filetree.View) error {
+	if r.reader != nil {
+		return nil
+	}
+	file, info, err := view.Open(r.name)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		file.Close()
+		return fs.ErrNotExist
+	}
+	negotiated := r.negotiated
+	*r = newFileRepresentation(r.name, file, info)
+	r.negotiated = negotiated
+	return nil
 }
 
 // redirectToSlash answers with a redirection to the path of the request with a slash

@@ -1,13 +1,21 @@
 package gallop
 
 import (
+	"bytes"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/clock"
+	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/files"
+	"github.com/gallop-http/gallop/internal/filetree"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -28,7 +36,7 @@ func ServeFileBytes(ctx *RequestCtx, path []byte) { ServeFile(ctx, string(path))
 
 // ServeFileUncompressed does the same as [ServeFile], but never compresses the file.
 func ServeFileUncompressed(ctx *RequestCtx, path string) {
-	serveOSFile(ctx, decodedPath(path), &plainFiles)
+	serveOSFile(ctx, decodedPath(path), osFiles().plain)
 }
 
 // ServeFileBytesUncompressed does the same as [ServeFileUncompressed], but takes a []byte.
@@ -37,7 +45,7 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 }
 
 // ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
-func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, &codedFiles) }
+func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, osFiles().coded) }
 
 // ServeFS does the same as [ServeFile], but takes the file from filesystem.
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
@@ -74,34 +82,32 @@ var (
 	plainFiles = FS{GenerateIndexPages: true, AcceptByteRange: true}
 )
 
-func serveOSFile(ctx *RequestCtx, name string, how *FS) {
+// osFiles serve single files of the operating system. They are made when the first file is served, because a program may
+// change FSCompressedFileSuffixes before that.
+var osFiles = sync.OnceValue(func() (h struct{ coded, plain *fileHandler }) {
+	tree := filetree.Host()
+	h.coded = codedFiles.handler(tree, tree)
+	h.plain = plainFiles.handler(tree, tree)
+	return h
+})
+
+func serveOSFile(ctx *RequestCtx, name string, h *fileHandler) {
 	if files.HasEmptySegment(name[len(filepath.VolumeName(name)):]) {
-		ctx.NotFound()
+		h.notFound(ctx)
 		return
 	}
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		ctx.Logger().Printf("cannot find the working directory: %v", err)
-		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
-		return
+	asDir := name != "" && os.IsPathSeparator(name[len(name)-1])
+	name = filepath.Clean(name)
+	if !asDir {
+		if e := h.files.Lookup(UnsafeBytes(name)); e != nil && h.serveEntry(ctx, e) {
+			return
+		}
 	}
-	dir, base := filepath.Split(abs)
-	if info, err := os.Stat(abs); err == nil && info.IsDir() {
-		dir, base = abs, "."
-	} else if name != "" && os.IsPathSeparator(name[len(name)-1]) {
-		base += "/"
-	}
-	serveOneFile(ctx, os.DirFS(dir), UnsafeBytes(base), how)
+	h.serveName(ctx, name, asDir)
 }
 
 func serveOneFile(ctx *RequestCtx, tree fs.FS, p []byte, how *FS) {
-	h := fileHandler{
-		files:   fileTree{files: tree},
-		coded:   fileTree{files: tree},
-		list:    how.GenerateIndexPages,
-		ranges:  how.AcceptByteRange,
-		codings: how.codings(),
-	}
+	h := how.handlerOnce(filetree.Of(tree, "."))
 	name := path.Clean("/" + string(p))[1:]
 	switch {
 	case files.HasEmptySegment(string(p)):
@@ -117,4 +123,158 @@ func serveOneFile(ctx *RequestCtx, tree fs.FS, p []byte, how *FS) {
 func decodedPath(p string) string {
 	ref := target.SplitPath(UnsafeBytes(p))
 	return string(target.AppendUnescape(nil, ref.Path))
+}
+
+// serveCached responds with a file from the cache, and reports whether it could. p is the path of the file, which was not
+// checked. The names in the cache were.
+func (h *fileHandler) serveCached(ctx *RequestCtx, p []byte) bool {
+	name, asDir, ok := cachedName(p)
+	if !ok {
+		return false
+	}
+	e := h.files.Lookup(name)
+	if e == nil {
+		return false
+	}
+	if e.Index() != "" {
+		if !asDir && !endsInSlash(ctx.Path()) {
+			return false // a redirection
+		}
+		e = h.files.Lookup(UnsafeBytes(e.Index()))
+		return e != nil && h.serveEntry(ctx, e)
+	}
+	return !asDir && h.serveEntry(ctx, e)
+}
+
+// cachedName returns the name that files.Name would return for a path that it accepts. For any other path, ok is false, or
+// the name is not in the cache. asDir reports whether the path ends in a slash.
+func cachedName(p []byte) (name []byte, asDir, ok bool) {
+	name = bytes.TrimPrefix(p, []byte("/"))
+	if asDir = endsInSlash(p); asDir && len(name) > 0 {
+		name = name[:len(name)-1]
+	}
+	switch {
+	case len(name) == 0:
+		return []byte("."), asDir, len(p) < 2
+	case string(name) == ".":
+		return nil, false, false
+	}
+	return name, asDir, true
+}
+
+// serveEntry responds with a file from the cache, and reports whether it could. It reports false for the entry of a
+// directory, for a file that has changed, and for a variant that is not cached.
+func (h *fileHandler) serveEntry(ctx *RequestCtx, e *filetree.Entry) bool {
+	if e.Index() != "" {
+		return false
+	}
+	ctx.Response.dropBodyAndCoding()
+	head := &ctx.Response.Header
+	var room [maxFileCodings]fileCoding
+	liked := room[:0]
+	negotiated := len(h.codings) > 0 && e.IsNegotiable() && !head.head.Fields.Has(field.ContentEncoding) && !head.hasDigest()
+	if negotiated {
+		liked = h.liked(ctx, liked)
+	}
+	v, c := h.cachedVariant(e, liked)
+	if v == nil {
+		return false
+	}
+	if !v.Enter() {
+		h.files.Drop(e)
+		return false
+	}
+	r := representation{
+		name: v.Name, size: v.Size, modified: v.Modified, tag: v.BareTag, cached: v,
+		ranges: true, negotiated: negotiated, coding: c,
+	}
+	if c == coding.Identity && len(liked) > 0 {
+		h.encodeInMemory(ctx, &r, liked[0].coding)
+	}
+	r.ranges = r.ranges && h.ranges
+	r.send(ctx)
+	return true
+}
+
+// cachedVariant returns the stored file in the first coding of liked that exists, or the original. It returns nil if a
+// file cannot be cached.
+func (h *fileHandler) cachedVariant(e *filetree.Entry, liked []fileCoding) (*filetree.Variant, coding.Coding) {
+	for i := range liked {
+		v := h.files.Load(e, int(liked[i].coding), liked[i].suffixes)
+		if v == nil || !v.Absent {
+			return v, liked[i].coding
+		}
+	}
+	return h.files.Load(e, 0, nil), coding.Identity
+}
+
+// serveFound responds with a file that was found on the disk. From its second use on, the file is in the cache.
+func (h *fileHandler) serveFound(ctx *RequestCtx, view *filetree.View, f *found) {
+	if e := h.files.Admit(view, f.name, f.info); e != nil && h.serveEntry(ctx, e) {
+		f.close()
+		return
+	}
+	h.serveFile(ctx, view, f)
+}
+
+// admitIndex caches that a directory has an index file, which is the one with the number i.
+func (h *fileHandler) admitIndex(view *filetree.View, dir string, i int) {
+	var before []string
+	for _, index := range h.indexes[:i] {
+		if !h.skipsIndex(index) {
+			before = append(before, path.Join(dir, index))
+		}
+	}
+	h.files.AdmitIndex(view, dir, path.Join(dir, h.indexes[i]), before)
+}
+
+// skipsIndex reports whether an index file of that name is never served.
+func (h *fileHandler) skipsIndex(index string) bool {
+	return files.HasEmptySegment(index) || h.hide && files.IsHidden(index)
+}
+
+// prepareFile derives from a file what responses say about it. The slot of a variant is its coding.
+func prepareFile(v *filetree.Variant, slot int, info fs.FileInfo, start []byte) {
+	if files.HasTime(v.Modified) {
+		v.BareTag, _ = files.Tag(info)
+		if c := coding.Coding(slot); c != coding.Identity {
+			v.BareTag += "-" + c.String()
+		}
+		v.Tag = strconv.AppendQuote(nil, v.BareTag)
+		v.LastModified = clock.AppendHTTPDate(nil, v.Modified.Truncate(time.Second))
+	}
+	if v.Type = files.TypeByName(v.Name); v.Type == "" {
+		v.Type = files.TypeByContent(start[:min(len(start), files.SniffBytes)])
+	}
+}
+
+// sendCached makes a part of a cached file the body.
+func (r *representation) sendCached(ctx *RequestCtx, span files.Span) {
+	if shared := r.cached.Shared; shared != nil {
+		section := &fileSection{file: shared.File, at: span.Start, left: span.Length, owner: shared}
+		ctx.SetBodyStream(section, streamSize(span.Length))
+		return
+	}
+	if span.Length == 0 && ctx.IsHead() {
+		ctx.SetBodyStream(bytes.NewReader(nil), 0) // the length of a body without bytes would be left out
+		return
+	}
+	ctx.Response.SetBodyRaw(r.cached.Data[span.Start : span.Start+span.Length])
+}
+
+// seeker returns the whole content. Close it if it is an io.Closer.
+func (r *representation) seeker() io.ReadSeeker {
+	switch {
+	case r.cached == nil:
+		return r.reader.(io.ReadSeeker)
+	case r.cached.Shared == nil:
+		return bytes.NewReader(r.cached.Data)
+	}
+	return sharedSeeker{io.NewSectionReader(r.cached.Shared.File, 0, r.size), r.cached.Shared}
+}
+
+// sharedSeeker reads a file that other responses read too.
+type sharedSeeker struct {
+	io.ReadSeeker
+	io.Closer
 }

@@ -44,6 +44,7 @@ var layers = map[string]layer{
 	"internal/message":   {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
 	"internal/dial":      {ours: []string{"internal/ascii", "internal/callback", "internal/http1", "internal/message", "internal/poll", "internal/target"}, others: []string{"golang.org/x/net/http/httpproxy"}},
 	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target"}},
+	"internal/filetree":  {},
 	"internal/h2client":  {ours: []string{"internal/bufpool", "internal/clock", "internal/field", "internal/hpack", "internal/http2", "internal/message", "internal/poll"}, tests: []string{"golang.org/x/net/http2"}},
 	"internal/hpack":     {ours: []string{"internal/ascii", "internal/field"}, tests: []string{"golang.org/x/net/http2/hpack"}, sansIO: true},
 	"internal/http1":     {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
@@ -61,7 +62,7 @@ var layers = map[string]layer{
 	"memnet":             {},
 	"listen":             {},
 	root: {ours: []string{
-		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/conn", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/target",
+		"internal/ascii", "internal/bufpool", "internal/callback", "internal/clock", "internal/conn", "internal/cookie", "internal/dial", "internal/field", "internal/files", "internal/filetree", "internal/target",
 		"internal/coding", "internal/h2client", "internal/hpack", "internal/http1", "internal/http2", "internal/message", "internal/multipart", "internal/poll", "internal/pool", "internal/quota", "internal/testhook",
 	}},
 	"galloptest":               {ours: []string{root, "memnet"}},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/filetree"
 	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
@@ -62,6 +63,17 @@ func TestDefaultBodyMemory(t *testing.T) {
 			t.Errorf("GOMEMLIMIT %d: %d bytes for bodies, want %d", limit, got, want)
 		}
 	}
+}
+
+func TestDocsFileCache(t *testing.T) {
+	pagetest.Compare(t, "docs/limits.md", "| limit of the file cache | default | beyond the limit |", map[string]string{
+		"content in memory, all caches of the process together": fmt.Sprintf("%d MiB", filetree.MaxBytes>>20),
+		"open files, all caches of the process together":        fmt.Sprintf("%d, and at most an eighth of RLIMIT_NOFILE", filetree.MaxDescriptors),
+		"files and directories of one `FS`":                     fmt.Sprint(filetree.MaxEntries),
+		"a file in memory":                                      fmt.Sprintf("%d KiB", filetree.MaxInMemory>>10),
+		"`CheckEvery`":                                          fmt.Sprintf("%ds", int(defaultCheckEvery.Seconds())),
+		"`CacheDuration`":                                       fmt.Sprintf("%ds", int(FSHandlerCacheDuration.Seconds())),
+	})
 }
 
 func TestDocsHTTP2Defaults(t *testing.T) {

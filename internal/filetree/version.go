@@ -1,0 +1,21 @@
+package filetree
+
+import "time"
+
+// Version identifies the content of a file. Two contents never have the same version, unless a file changes twice while
+// its version is young. The zero Version means that there is no file.
+type Version struct {
+	device, inode     uint64
+	size              int64
+	modified, changed int64 // in nanoseconds
+}
+
+// youth is how long a version may still belong to several contents. Some file systems store times in whole seconds. Tests
+// change it.
+var youth = 2 * time.Second
+
+// isYoung reports whether the file changed so recently that the next change may have the same times. Times in the future
+// count as recent.
+func (v Version) isYoung() bool {
+	return v != Version{} && time.Now().UnixNano()-max(v.modified, v.changed) < int64(youth)
+}
