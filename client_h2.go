@@ -80,7 +80,7 @@ func (cc *h2ClientConn) tell(trace *ClientTrace) {
 		}
 	}()
 	info := GotConnInfo{Conn: cc.nc, ConnID: cc.id, Protocol: "HTTP/2.0", Addr: cc.addr, Reused: cc.uses.Load() > 0}
-	if idle := cc.member.IdleAt(); info.Reused && idle > 0 {
+	if idle := cc.owner.pool.IdleAt(&cc.member); info.Reused && idle > 0 {
 		info.Idle = time.Duration(pool.Now() - idle)
 	}
 	trace.GotConn(info)

@@ -99,8 +99,15 @@ func (m *Member) Init(c Conn) { m.conn, m.room = c, max(c.Room(), 0) }
 // Conn returns the connection of m.
 func (m *Member) Conn() Conn { return m.conn }
 
-// IdleAt returns when the last call on the connection ended. The result is 0 if no call has ended.
+// IdleAt returns when the last call on the connection ended. The result is 0 if no call has ended. m must have no other calls.
 func (m *Member) IdleAt() Moment { return m.idleAt }
+
+// IdleAt is Member.IdleAt for a connection that may carry other calls.
+func (p *Pool) IdleAt(m *Member) Moment {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return m.idleAt
+}
 
 // Pool is the connections to one host. Init must be called before a Pool is used; only Counts and UsedAt work before.
 // Each operation takes constant time, unless calls that need a fresh connection wait while connections are shared.

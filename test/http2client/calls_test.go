@@ -431,6 +431,31 @@ func TestTrace(t *testing.T) {
 	})
 }
 
+// Calls on one connection report at the same time how long it was idle.
+func TestTraceOfManyCalls(t *testing.T) {
+	onPeers(t, func(t *testing.T, c *gallop.HostClient) {
+		var got atomic.Int64
+		ctx := gallop.WithClientTrace(t.Context(), &gallop.ClientTrace{GotConn: func(i gallop.GotConnInfo) {
+			if i.Idle >= 0 {
+				got.Add(1)
+			}
+		}})
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() {
+				for range 20 {
+					if err := c.DoContext(ctx, request(c, "GET", "/", ""), nil); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		if calls.Wait(); got.Load() != 400 {
+			t.Errorf("%d calls have reported their connection, want 400", got.Load())
+		}
+	})
+}
+
 // OnInterim gets interim responses, and limits hold for them.
 func TestInterims(t *testing.T) {
 	onPeers(t, func(t *testing.T, c *gallop.HostClient) {
