@@ -66,12 +66,17 @@ func (q *h2Ticker) add(c *h2Conn) {
 	}
 }
 
-// remove takes c out of the queue, if it is there.
+// remove takes c out of the queue, if it is there. An empty queue has no timer: it would keep the server in memory, and a
+// synctest bubble could not use the timer of an earlier one.
 func (q *h2Ticker) remove(c *h2Conn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if c.times.due != 0 {
-		q.unlink(c)
+	if c.times.due == 0 {
+		return
+	}
+	if q.unlink(c); q.first == nil {
+		q.timer.Stop()
+		q.timer = nil
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Connections have their ticks in the order in which they were added, h2Tick later, unless they were removed meanwhile.
+// Connections have their ticks in the order in which they were added, h2Tick later, unless they were removed meanwhile. An
+// empty queue has no timer.
 func TestH2Ticker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rang atomic.Int32
@@ -36,8 +37,8 @@ func TestH2Ticker(t *testing.T) {
 			q.add(&conns[i])
 			q.remove(&conns[i])
 		}
-		if q.first != nil || q.last != nil {
-			t.Error("the queue is not empty")
+		if q.first != nil || q.last != nil || q.timer != nil {
+			t.Error("the queue is not empty, or its timer is still set")
 		}
 	})
 }

@@ -79,12 +79,12 @@ func TestUnreadStreamBesideFastOnes(t *testing.T) {
 		})
 		alone := latencies(w.dial(), 200)
 		c := w.dial(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10_000})
+		c.unread = c.next
 		id := c.open("GET", "/big", true)
-		c.streams[id].unread = true
 		c.awaitBody(id, 10_000)
 		took := latencies(c, 200)
 		wantNoDelay(w, took, alone, time.Millisecond)
-		if n := len(c.streams[id].body); n != 10_000 {
+		if n := len(c.awaitBody(id, 10_000).body); n != 10_000 {
 			w.t.Errorf("%d bytes were sent, beyond the window", n)
 		}
 	})

@@ -22,8 +22,10 @@ type client struct {
 	*site
 	nc   net.Conn
 	fr   *http2.Framer
-	hold bool        // gives no credit for DATA by itself
+	hold bool        // gives no credit for DATA by itself; set before the first stream
 	mute atomic.Bool // acknowledges nothing: a server cannot know what has arrived
+
+	unread uint32 // a stream for which hold is true, or 0; set before the stream is opened
 
 	wmu   sync.Mutex // guards writing
 	block bytes.Buffer
@@ -53,7 +55,6 @@ type stream struct {
 	frames   int // of DATA
 	trailers fields
 	ended    bool
-	unread   bool           // the client gives no credit for it
 	code     *http2.ErrCode // of RST_STREAM
 }
 
@@ -193,18 +194,10 @@ func (c *client) acknowledge(f http2.Frame) {
 			c.send(func() error { return c.fr.WritePing(true, f.Data) })
 		}
 	case *http2.DataFrame:
-		if n := f.Length; n > 0 && !c.hold && !c.isUnread(f.StreamID) {
+		if n := f.Length; n > 0 && !c.hold && f.StreamID != c.unread {
 			c.credit(f.StreamID, n)
 		}
 	}
-}
-
-// isUnread reports whether a stream gets no credit.
-func (c *client) isUnread(id uint32) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	st := c.streams[id]
-	return st != nil && st.unread
 }
 
 // credit opens the windows of a stream and of the connection.
@@ -325,12 +318,15 @@ func (c *client) awaitReset(id uint32, code http2.ErrCode) *stream {
 	return st
 }
 
-// awaitBody waits until n bytes of a response have arrived.
+// awaitBody waits until n bytes of a response have arrived. It returns a copy of the stream, which may still go on.
 func (c *client) awaitBody(id uint32, n int) *stream {
 	c.t.Helper()
 	st := c.streams[id]
 	c.until(fmt.Sprintf("%d bytes on stream %d", n, id), func() bool { return len(st.body) >= n })
-	return st
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	copied := *st
+	return &copied
 }
 
 // awaitEnd waits until the server has closed the connection, and returns its GOAWAY frames.

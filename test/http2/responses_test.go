@@ -218,7 +218,7 @@ func TestResponsesThatWaitForCredit(t *testing.T) {
 			id := c.open("GET", path, true)
 			c.awaitBody(id, 4)
 			time.Sleep(10 * time.Second)
-			if st := c.streams[id]; string(st.body) != "0123" || st.ended {
+			if st := c.awaitBody(id, 4); string(st.body) != "0123" || st.ended {
 				w.t.Errorf("%s: %q, ended %v", path, st.body, st.ended)
 			}
 			c.credit(id, 1)

@@ -59,8 +59,7 @@ func TestWindowsThatSettingsChange(t *testing.T) {
 		c.credit(id, 5)
 		c.awaitBody(id, 5)
 		set(3)
-		c.awaitBody(id, 8)
-		if st := c.streams[id]; string(st.body) != "01234567" || st.ended {
+		if st := c.awaitBody(id, 8); string(st.body) != "01234567" || st.ended {
 			w.t.Errorf("%q, ended %v", st.body, st.ended)
 		}
 		set(100)
