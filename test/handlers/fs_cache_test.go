@@ -296,10 +296,10 @@ func TestFreshnessOfFiles(t *testing.T) {
 			var mu sync.Mutex
 			var history []version
 			change := func(i int) {
+				mu.Lock() // responses are judged when the version is known
+				defer mu.Unlock()
 				before := time.Now()
 				body := tc.change(dir, i)
-				mu.Lock()
-				defer mu.Unlock()
 				if n := len(history); n > 0 {
 					history[n-1].to = time.Now()
 				}
