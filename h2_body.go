@@ -307,18 +307,22 @@ func (st *h2Stream) wait(by time.Time) {
 		st.seat.Leave()
 	}
 	if !by.IsZero() {
-		t := time.AfterFunc(time.Until(by), st.poke)
+		t := time.AfterFunc(time.Until(by), st.poker())
 		defer t.Stop()
 	}
 	st.change.Wait()
 }
 
-// poke has waiting goroutines look at the stream again.
-func (st *h2Stream) poke() {
+// poker returns a function that has waiting goroutines look at the stream again. The function may still run when the stream
+// serves another request, maybe of another connection. It then keeps to the lock of the earlier one, and wakes goroutines that
+// wait on.
+func (st *h2Stream) poker() func() {
 	l := st.change.L
-	l.Lock()
-	st.change.Broadcast()
-	l.Unlock()
+	return func() {
+		l.Lock()
+		defer l.Unlock()
+		st.change.Broadcast()
+	}
 }
 
 // cutReading makes reads fail.
@@ -333,13 +337,13 @@ func (st *h2Stream) cutReading() {
 
 func (st *h2Stream) setReadDeadline(t time.Time) error {
 	st.readBy.Store(&t)
-	go st.poke()
+	go st.poker()()
 	return nil
 }
 
 func (st *h2Stream) setWriteDeadline(t time.Time) error {
 	st.writeBy.Store(&t)
-	go st.poke()
+	go st.poker()()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,4 +42,25 @@ func TestH2Ticker(t *testing.T) {
 			t.Error("the queue is not empty, or its timer is still set")
 		}
 	})
+}
+
+// A timer of an earlier request leaves alone the lock of the connection that has got the stream.
+func TestPokerOfAnEarlierRequest(t *testing.T) {
+	var earlier, now sync.Mutex
+	var st h2Stream
+	st.change.L = &earlier
+	poke := st.poker()
+	st.change.L = &now
+	now.Lock()
+	defer now.Unlock()
+	poked := make(chan struct{})
+	go func() {
+		poke()
+		close(poked)
+	}()
+	select {
+	case <-poked:
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for the lock")
+	}
 }

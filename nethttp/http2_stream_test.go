@@ -265,7 +265,7 @@ func TestLateWriteOverHTTP2(t *testing.T) {
 		if err := rc.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) // net/http needs a timer and a goroutine to run meanwhile
 		if r.URL.Path == "/write" {
 			io.WriteString(w, "late")
 			if err := rc.Flush(); err == nil {

@@ -73,7 +73,7 @@ func dialRaw(t *testing.T, addr string) *rawClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	return &rawClient{t, c, bufio.NewReader(c)}
 }
 
@@ -775,7 +775,7 @@ func TestLoopChurn(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+				_ = conn.SetDeadline(time.Now().Add(time.Minute))
 				c := &rawClient{t, conn, bufio.NewReader(conn)}
 				for k := range 1 + (g+n)%12 {
 					id := fmt.Sprintf("%d-%d-%d", g, n, k)
