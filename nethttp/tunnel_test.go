@@ -2,6 +2,7 @@ package nethttp_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -111,6 +112,28 @@ func TestConnectOverHTTP2(t *testing.T) {
 			if got := fmt.Sprint(resp.StatusCode, " ", bodyOf(t, resp)); got != want {
 				t.Errorf("%s: got %q, want %q", what, got, want)
 			}
+		}
+	}, "gallop in net/http")
+}
+
+// The context of a CONNECT ends when the client resets the stream.
+func TestConnectContextOverHTTP2(t *testing.T) {
+	ends := make(chan error, 1)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).Flush()
+		select {
+		case <-r.Context().Done():
+			ends <- r.Context().Err()
+		case <-time.After(10 * time.Second):
+			ends <- errors.New("the context did not end")
+		}
+	})
+	servedH2(t, h, func(t *testing.T, url string, client *http.Client) {
+		body, w := io.Pipe()
+		defer w.Close()
+		do(t, client, requestTo(t, "CONNECT", url, body)).Body.Close()
+		if err := <-ends; err != context.Canceled {
+			t.Error(err)
 		}
 	}, "gallop in net/http")
 }
