@@ -22,7 +22,7 @@ import (
 // tunnelHandler accepts a CONNECT and sends back each line, refuses it, or does something else, as the host says.
 func tunnelHandler(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rc := http.NewResponseController(w)
+		rc, begun := http.NewResponseController(w), make(chan bool)
 		w.Header().Set("X-Request", fmt.Sprint(r.Method, " ", r.URL.Host == r.Host, r.RequestURI == r.Host, r.URL.Path, r.ContentLength, r.Header["User-Agent"]))
 		w.Header().Set("X-Protocol", fmt.Sprint(r.Header[":protocol"]))
 		switch r.Header.Get("X-Do") {
@@ -40,12 +40,14 @@ func tunnelHandler(t *testing.T) http.Handler {
 			}
 		case "begin":
 			go func() {
+				defer close(begun)
 				time.Sleep(10 * time.Millisecond)
 				w.WriteHeader(http.StatusOK)
 				rc.Flush()
 			}()
 		}
 		if r.Header.Get("X-Do") != "begin" {
+			close(begun)
 			w.WriteHeader(http.StatusOK)
 			if err := rc.Flush(); err != nil {
 				t.Error(err)
@@ -54,6 +56,7 @@ func tunnelHandler(t *testing.T) http.Handler {
 		lines := bufio.NewReader(r.Body)
 		for {
 			line, err := lines.ReadString('\n')
+			<-begun
 			if line == "bye\n" {
 				return
 			}
