@@ -206,11 +206,8 @@ func (st *h2Stream) write(p []byte) error {
 	if st.append(p, false, nil); len(st.rest) > 0 || len(c.engine.Out()) >= gatheredOutput {
 		c.flush()
 	}
-	for left, since := len(st.rest), time.Now(); len(st.rest) > 0; {
-		if len(st.rest) < left {
-			left, since = len(st.rest), time.Now()
-		}
-		by := st.writeDeadline(since)
+	for len(st.rest) > 0 {
+		by := st.writeDeadline()
 		if !by.IsZero() && !time.Now().Before(by) {
 			st.err = os.ErrDeadlineExceeded
 		}
@@ -288,10 +285,14 @@ func (st *h2Stream) limitWriting() {
 	}
 }
 
-// writeDeadline returns until when a write waits for the client, which has made no progress since a time.
-func (st *h2Stream) writeDeadline(since time.Time) time.Time {
+// writeDeadline returns until when a write waits for the client, or the zero time. The lock of c is held.
+func (st *h2Stream) writeDeadline() time.Time {
 	if by := st.writeBy.Load(); by != nil {
 		return *by
 	}
-	return clock.After(since, st.x.server.set.Progress)
+	set := &st.x.server.set
+	if by := st.windowDeadline(set); by > 0 {
+		return h2Epoch.Add(time.Duration(by))
+	}
+	return clock.After(time.Now(), set.Progress) // to look again
 }

@@ -68,6 +68,7 @@ type h2Stream struct {
 	tail     field.List // trailers of the request, which the handler does not see yet
 	trimmed  bool       // trim has replaced the buffer of a response that waits
 	handled  bool       // the handler has returned, and its response is complete but for rest
+	opener   *h2Stream  // of a tunnel: the stream of its request, until the handler has returned
 }
 
 // newStream returns a stream for the next request on a connection.
@@ -286,6 +287,8 @@ func (st *h2Stream) lost(err error) {
 		}
 	case st.handled:
 		st.close()
+	case st.opener != nil:
+		st.opener.x.ctx.life.lost()
 	case st.x != nil: // and not a tunnel
 		st.x.ctx.life.lost()
 	}
@@ -313,6 +316,9 @@ func (st *h2Stream) end() {
 	st.handled = true
 	switch {
 	case st.taken:
+		if t := c.streams[st.slot]; t != nil && t.opener == st {
+			t.opener = nil
+		}
 		c.spent.push(st)
 	case len(st.rest) == 0:
 		st.close()

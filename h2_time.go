@@ -243,7 +243,7 @@ func (st *h2Stream) tick(now int64, set *settings) {
 			c.todo.push(st)
 		}
 	case st.handled && len(st.rest) > 0:
-		if st.isLate() || st.writeBy.Load() == nil && set.Progress > 0 && c.engine.Stalled(st.id, now-int64(set.Progress)) {
+		if by := st.windowDeadline(set); st.isLate() || st.writeBy.Load() == nil && by > 0 && by < now {
 			c.engine.Reset(st.id, http2.Cancel)
 			st.lost(errH2Stalled)
 		} else {
@@ -264,6 +264,23 @@ func (st *h2Stream) bodyLate(now int64, set *settings) error {
 		return errSlowBody
 	}
 	return nil
+}
+
+// A client gives credit when it has read a part of its window, so the server does not see the progress of a client that reads slowly.
+// A response that waits for a window therefore gets the time that the slowest client needs to read the bytes without credit.
+const (
+	h2SlowestRead = 1 << 10   // bytes in set.Progress; over HTTP/1, a slow client accepts about one packet of this size
+	h2LongestRead = time.Hour // because the client may be gone without a trace
+)
+
+// windowDeadline returns until when a response waits for a window, or 0 if it waits for none or may wait forever. The lock of
+// c is held.
+func (st *h2Stream) windowDeadline(set *settings) int64 {
+	since, uncredited, ok := st.c.engine.AwaitsWindow(st.id)
+	if !ok || set.Progress == 0 {
+		return 0
+	}
+	return since + int64(min(set.Progress+set.Progress/h2SlowestRead*time.Duration(uncredited), h2LongestRead))
 }
 
 // trim gives back a buffer that is larger than the response that waits in it. The lock of c is held.

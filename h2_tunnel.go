@@ -73,6 +73,7 @@ func (st *h2Stream) openTunnel() (net.Conn, error) {
 	t.st.change.L = &c.mu
 	t.st.body, t.st.got, t.st.ended = st.body, st.got, st.ended
 	st.body = unreadBytes{}
+	t.st.opener = st
 	c.streams[st.slot] = &t.st
 	c.flush()
 	return t, nil

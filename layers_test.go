@@ -66,7 +66,7 @@ var layers = map[string]layer{
 		"internal/coding", "internal/h2client", "internal/hpack", "internal/http1", "internal/http2", "internal/message", "internal/multipart", "internal/poll", "internal/pool", "internal/quota", "internal/testhook",
 	}},
 	"galloptest":               {ours: []string{root, "memnet"}},
-	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
+	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}, tests: []string{"golang.org/x/net/http2"}},
 	"expvarhandler":            {ours: []string{root}, others: []string{"expvar"}},
 	"pprofhandler":             {ours: []string{root, "nethttp"}},
 	"prefork":                  {ours: []string{root, "listen"}},

@@ -210,7 +210,9 @@ type Server struct {
 	MinBodyRate int
 
 	// WriteTimeout limits the time to write a response. Zero means that the total time is unlimited, but the client must
-	// accept some data every 30 seconds. A negative value means no limit at all.
+	// accept some data every 30 seconds. Over HTTP/2, a client may also keep its flow-control window closed for 30 seconds,
+	// and for another 30 seconds for each KiB that it has not given credit for, up to an hour. A negative value means no
+	// limit at all.
 	WriteTimeout time.Duration
 
 	// IdleTimeout limits how long a connection waits for its next request. Zero means the value of ReadTimeout, or 75

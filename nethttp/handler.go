@@ -35,6 +35,7 @@ package nethttp
 //	handler.go     FromHTTP: an exchange, which is a request, its response, and their end
 //	request*.go    the http.Request, its body and its context
 //	response*.go   the http.ResponseWriter
+//	tunnel.go      CONNECT over HTTP/2
 //	tohttp*.go     ToHTTP
 //	server.go      NewServer, ListenAndServe and Serve
 //	transport*.go  Transport, see transport.go
@@ -52,6 +53,11 @@ import (
 //
 // Over HTTP/2, Hijack returns http.ErrNotSupported. Deadlines apply to a single request, and the server drops the
 // header fields that HTTP/2 forbids, such as Connection.
+//
+// CONNECT requests over HTTP/2 also behave as in net/http: r.Body has what the client sends, h writes to the
+// ResponseWriter, and the stream ends when h returns. The difference is that reads of r.Body wait until h has accepted the
+// request, with Flush or a Write after a 2xx status. If Server.ExtendedConnect is set, the header field ":protocol" has the
+// protocol of an extended CONNECT (RFC 8441).
 //
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //

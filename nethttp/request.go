@@ -35,6 +35,7 @@ func (x *exchange) read(ctx *gallop.RequestCtx, server *http.Server) error {
 	r.Close = h.ConnectionClose()
 	r.RemoteAddr = ctx.RemoteAddr().String()
 	r.TLS = ctx.TLSConnectionState()
+	x.readTunnel(ctx)
 	x.readBody(ctx)
 	return nil
 }

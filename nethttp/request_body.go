@@ -61,6 +61,9 @@ func (x *exchange) readBody(ctx *gallop.RequestCtx) {
 		b.data = ctx.PostBody()
 		b.err = ctx.Request.BodyErr() // of who has read it before
 	}
+	if t := x.resp.tunnel; t != nil {
+		b.stream, length = t, -1
+	}
 	if length == -1 && r.ProtoMajor == 1 {
 		r.TransferEncoding = []string{"chunked"}
 	} else if b.stream == nil && len(b.data) == 0 && b.err == nil || b.stream != nil && length == 0 {

@@ -39,6 +39,7 @@ type response struct {
 	how      *handling
 	gone     chan bool // made by the first call of CloseNotify
 	stream   *gallop.ResponseStream
+	tunnel   *tunnel // if the request is a CONNECT over HTTP/2
 	header   http.Header
 	status   int   // 0 before WriteHeader
 	length   int64 // as announced, or -1
@@ -222,7 +223,7 @@ func (w *response) fits(n int) bool {
 	if w.how.gathers {
 		most = largeAnswer
 	}
-	return w.alone || w.stream == nil && !w.noLength && w.written+int64(n) <= most
+	return w.alone || w.stream == nil && !w.noLength && !w.tunnels() && w.written+int64(n) <= most
 }
 
 // send writes p to the stream, which it begins.
@@ -230,9 +231,13 @@ func (w *response) send(p []byte) error {
 	if err := w.begin(p); err != nil {
 		return err
 	}
-	if w.alone {
+	switch {
+	case w.alone:
 		w.ctx.Response.AppendBody(p)
 		return nil
+	case w.tunnels():
+		_, err := w.tunnel.conn.Write(p)
+		return err
 	}
 	_, err := w.stream.Write(p)
 	return err
@@ -242,6 +247,14 @@ func (w *response) send(p []byte) error {
 func (w *response) begin(next []byte) error {
 	if w.stream != nil || w.alone {
 		return nil
+	}
+	if w.tunnels() {
+		err := w.tunnel.accept(w.ctx)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		w.tunnel.end() // there is no server
+		w.tunnel = nil
 	}
 	w.guessType(next)
 	s, err := w.ctx.StreamResponse()
@@ -300,33 +313,39 @@ func (w *response) FlushError() error {
 	if err := w.begin(nil); err != nil {
 		return err
 	}
-	if w.alone {
+	switch {
+	case w.alone:
 		return http.ErrNotSupported
+	case w.tunnels():
+		return nil // every Write is sent at once
 	}
 	return w.stream.Flush()
 }
 
 // switches reports whether the connection is to be something else behind the head: another protocol, or a tunnel.
 func (w *response) switches() bool {
-	return w.stream == nil && w.written == 0 &&
+	return w.stream == nil && w.written == 0 && w.tunnel == nil &&
 		(w.status == http.StatusSwitchingProtocols || w.ctx.IsConnect() && w.status/100 == 2)
 }
 
 // SetReadDeadline implements the method that http.ResponseController.SetReadDeadline calls.
 func (w *response) SetReadDeadline(t time.Time) error {
-	return w.setDeadline((*gallop.RequestCtx).SetReadDeadline, t)
+	return w.setDeadline((*gallop.RequestCtx).SetReadDeadline, net.Conn.SetReadDeadline, t)
 }
 
 // SetWriteDeadline implements the method that http.ResponseController.SetWriteDeadline calls.
 func (w *response) SetWriteDeadline(t time.Time) error {
-	return w.setDeadline((*gallop.RequestCtx).SetWriteDeadline, t)
+	return w.setDeadline((*gallop.RequestCtx).SetWriteDeadline, net.Conn.SetWriteDeadline, t)
 }
 
-func (w *response) setDeadline(set func(*gallop.RequestCtx, time.Time) error, t time.Time) error {
+func (w *response) setDeadline(set func(*gallop.RequestCtx, time.Time) error, ofTunnel func(net.Conn, time.Time) error, t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx == nil {
 		return errOver
+	}
+	if w.tunnel != nil {
+		return w.tunnel.limit(func(c net.Conn) error { return ofTunnel(c, t) })
 	}
 	return orNotSupported(set(w.ctx, t))
 }
@@ -412,6 +431,9 @@ func (w *response) end(returned bool) {
 	if returned && !w.hijacked {
 		w.finish()
 	}
+	if w.tunnel != nil {
+		w.tunnel.end()
+	}
 	w.ctx, w.stream = nil, nil
 }
 
@@ -419,6 +441,10 @@ func (w *response) end(returned bool) {
 func (w *response) finish() {
 	if w.status == 0 {
 		w.writeHeader(w.presetStatus())
+	}
+	if w.tunnels() {
+		w.begin(nil)
+		return
 	}
 	if w.status == http.StatusSwitchingProtocols && w.stream == nil {
 		if conn, err := w.ctx.HijackConn(); err == nil { // nothing else uses the connection

@@ -61,9 +61,10 @@ type Conn struct {
 	data     dataFrame
 	peerLast uint32 // the last stream that the peer accepts, if peerGone
 
-	freeUpdates uint32 // WINDOW_UPDATE frames that are not counted as control frames
+	sentData uint32 // when DATA was last sent, in seconds
 
 	sched       scheduler
+	freeUpdates uint16 // WINDOW_UPDATE frames that are not counted as control frames
 	pings       uint16 // pings of the caller without a response
 	holds       bool
 	preface     uint8 // bytes of the preface that have arrived

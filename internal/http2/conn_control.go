@@ -12,7 +12,7 @@ const (
 	updatesPerStream = 2
 	updatesPerData   = 2
 	bytesPerUpdate   = 1 << 10
-	maxFreeUpdates   = 1 << 16
+	maxFreeUpdates   = 1<<16 - 1
 )
 
 // takeSettings takes SETTINGS.
@@ -57,6 +57,7 @@ func (c *Conn) changeSendWindows(difference int64) *Error {
 		if !st.send.add(difference) {
 			return ErrInitialOverflow
 		}
+		st.progress.credit(max(difference, 0))
 		c.wake(slot)
 	}
 	return nil
@@ -125,6 +126,11 @@ func (c *Conn) Ping(data uint64) {
 	c.out.buf = appendPing(c.out.buf, data, 0)
 }
 
+// permitUpdates permits n more WINDOW_UPDATE frames that are not counted.
+func (c *Conn) permitUpdates(n int) {
+	c.freeUpdates = uint16(min(int(c.freeUpdates)+n, maxFreeUpdates))
+}
+
 // takeWindowUpdate takes WINDOW_UPDATE.
 func (c *Conn) takeWindowUpdate(id, increment uint32, ev *Event) *Error {
 	if c.freeUpdates > 0 {
@@ -142,12 +148,14 @@ func (c *Conn) takeWindowUpdate(id, increment uint32, ev *Event) *Error {
 	if slot == noSlot || c.streams.slots[slot].state == closed {
 		return nil
 	}
-	switch st := &c.streams.slots[slot]; {
+	st := &c.streams.slots[slot]
+	switch {
 	case increment == 0:
 		return c.failStream(id, ErrStreamIncrement, ev)
 	case !st.send.add(int64(increment)):
 		return c.failStream(id, ErrStreamOverflow, ev)
 	}
+	st.progress.credit(int64(increment))
 	if c.wake(slot) && c.send > 0 {
 		ev.Kind = Writable
 	}

@@ -116,7 +116,7 @@ func (c *Conn) open(id uint32) (slot int) {
 	st := &c.streams.slots[slot]
 	st.send = sendWindow(c.peer.InitialWindowSize)
 	st.recv = newRecvWindow(int32(c.own.acked.initialWindowSize))
-	c.freeUpdates = min(c.freeUpdates+updatesPerStream, maxFreeUpdates)
+	c.permitUpdates(updatesPerStream)
 	c.abuse.put(controlFrames, perRequest)
 	c.abuse.put(tinyData, perRequest)
 	return slot

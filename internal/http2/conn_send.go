@@ -103,7 +103,7 @@ func (c *Conn) MaxOpen() int {
 // WriteData sends the start of p as one DATA frame, and returns its length. end ends the stream, if all of p was sent.
 //
 // If bytes remain, the stream waits: for its window, for the connection's window, for its turn, or until the output was
-// written. NextWriter returns it when it may send again. The time now is for Stalled. The result ok is false if the stream may
+// written. NextWriter returns it when it may send again. The time now is for AwaitsWindow. The result ok is false if the stream may
 // not send any more, or has no final head.
 func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bool) {
 	slot := c.streams.find(id)
@@ -118,7 +118,9 @@ func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bo
 		c.out.buf = appendData(c.out.buf, id, p[:n], whole && end)
 		st.send -= sendWindow(n)
 		c.send -= sendWindow(n)
-		c.freeUpdates = min(c.freeUpdates+updatesPerData+uint32(n/bytesPerUpdate), maxFreeUpdates)
+		st.progress.sent(n, now)
+		c.sentData = uint32(now / 1e9)
+		c.permitUpdates(updatesPerData + n/bytesPerUpdate)
 		if n >= tinyFrame {
 			c.abuse.put(controlFrames, 1)
 			c.abuse.put(tinyWindows, 1)
@@ -137,8 +139,8 @@ func (c *Conn) WriteData(id uint32, p []byte, end bool, now int64) (n int, ok bo
 // wait makes a stream wait that has sent n bytes and has more to send.
 func (c *Conn) wait(slot, n int, now int64) {
 	st := &c.streams.slots[slot]
-	if n > 0 || st.waiting == forCaller {
-		st.stalled = now
+	if st.waiting == forCaller {
+		st.progress.at = now
 	}
 	switch {
 	case st.send <= 0:
@@ -182,15 +184,25 @@ func (c *Conn) NextWriter() (id uint32, slot int, ok bool) {
 	return 0, noSlot, false
 }
 
-// Stalled reports whether a stream has waited to send since a time before the given one, without any progress. The caller resets
-// such streams, because otherwise the peer decides how long they use memory (CVE-2016-1546).
-func (c *Conn) Stalled(id uint32, before int64) bool {
+// AwaitsWindow reports whether a stream waits for the peer to open a window. It returns since when nothing was sent that the
+// window counts, and how many bytes of the window the peer has got without giving credit for them. The window is that of the
+// stream, or that of the connection.
+//
+// The caller resets streams that wait for too long, because otherwise the peer decides how long they use memory
+// (CVE-2016-1546). A peer may give credit for a part of its window at a time, so a peer that reads slowly gives credit rarely.
+// A stream that waits for its turn is not reported: only the connection shows whether the peer takes the output.
+func (c *Conn) AwaitsWindow(id uint32) (since int64, uncredited int, ok bool) {
 	slot := c.streams.find(id)
 	if slot == noSlot {
-		return false
+		return 0, 0, false
 	}
-	st := &c.streams.slots[slot]
-	return st.waiting != forCaller && st.stalled < before
+	switch st := &c.streams.slots[slot]; {
+	case st.waiting == forWindow:
+		return st.progress.at, int(st.progress.uncredited), true
+	case st.waiting == forTurn && c.send <= 0:
+		return max(st.progress.at, int64(c.sentData)*1e9), defaultWindow - int(c.send), true
+	}
+	return 0, 0, false
 }
 
 // SendWindow returns how many bytes the windows permit a stream to send now.

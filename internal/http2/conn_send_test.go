@@ -254,31 +254,91 @@ func TestChangesWhileWaiting(t *testing.T) {
 	s.wantSent(t, "RST 1 INTERNAL_ERROR", "RST 3 CANCEL")
 }
 
+// wantWaiting checks which streams wait for a window, since when, and how many bytes the peer owes credit for.
+func (s *side) wantWaiting(t *testing.T, when string, want ...string) {
+	t.Helper()
+	var got []string
+	for id := uint32(1); id <= 9; id += 2 {
+		if since, uncredited, ok := s.c.AwaitsWindow(id); ok {
+			got = append(got, fmt.Sprintf("%d since %ds, %d bytes", id, since/1e9, uncredited))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: waiting are %q, want %q", when, got, want)
+	}
+}
+
 // CVE-2016-1546: streams whose peer opens no window are found.
-func TestStalled(t *testing.T) {
+func TestAwaitsWindow(t *testing.T) {
 	s := started(t)
-	s.feed([]byte(settings(4, 10) + request(1) + request(3)))
+	s.feed([]byte(settings(4, 10) + request(1) + request(3) + request(5)))
 	for _, id := range []uint32{1, 3} {
 		s.c.Respond(id, 200, nil, false)
 		s.write(t, id, 100, 10)
 		s.now += 1e9
 	}
-	want := func(when string, before int64, stalled ...uint32) {
-		t.Helper()
-		for _, id := range []uint32{1, 3, 5} {
-			if got, want := s.c.Stalled(id, before), slices.Contains(stalled, id); got != want {
-				t.Errorf("%s: stream %d stalled: %v, want %v", when, id, got, want)
-			}
-		}
-	}
-	want("too early", 1e9)
-	want("later", 1e9+1, 1)
-	want("for long", 2e9+1, 1, 3)
+	s.wantWaiting(t, "at first", "1 since 1s, 10 bytes", "3 since 2s, 10 bytes")
 	s.feed([]byte(frame(typeWindowUpdate, 0, 1, number(5))))
+	s.wantWaiting(t, "with a window", "3 since 2s, 10 bytes")
 	s.write(t, 1, 90, 5)
-	want("after progress", 2e9+1, 3)
+	s.wantWaiting(t, "after progress", "1 since 3s, 10 bytes", "3 since 2s, 10 bytes")
+	s.now += 1e9
 	s.write(t, 3, 90, 0) // no progress
-	want("without progress", 2e9+1, 3)
+	s.wantWaiting(t, "without progress", "1 since 3s, 10 bytes", "3 since 2s, 10 bytes")
+	s.feed([]byte(settings(4, 0)))
+	s.wantWaiting(t, "with a smaller window", "1 since 3s, 10 bytes", "3 since 2s, 10 bytes")
+	s.feed([]byte(settings(4, 18)))
+	s.write(t, 1, 85, 8)
+	s.wantWaiting(t, "with a larger window", "1 since 4s, 8 bytes")
+}
+
+// Credit beyond what the peer has got does not count for later bytes.
+func TestCreditAhead(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(settings(4, 10) + request(1) + frame(typeWindowUpdate, 0, 1, number(100))))
+	s.c.Respond(1, 200, nil, false)
+	s.write(t, 1, 200, 110)
+	s.wantWaiting(t, "after credit", "1 since 1s, 110 bytes")
+}
+
+// Streams wait for the window of the connection, as long as nothing opens it. Streams that wait for the output do not count.
+func TestAwaitsWindowOfConn(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(settings(4, 1<<20) + request(1) + request(3)))
+	s.c.Respond(1, 200, nil, false)
+	s.c.Respond(3, 200, nil, false)
+	s.c.WriteData(3, zeros[:1000], false, s.now)
+	s.c.Sent(len(s.c.Out()))
+	for _, n := range []int{16384, 16384, 16384, 65535 - 1000 - 3*16384} {
+		s.now += 1e9
+		s.write(t, 1, 100_000, n)
+	}
+	s.now += 1e9
+	s.write(t, 3, 10, 0)
+	s.wantWaiting(t, "at first", "1 since 5s, 65535 bytes", "3 since 6s, 65535 bytes")
+	s.feed([]byte(frame(typeWindowUpdate, 0, 0, number(60_000))))
+	s.wantWaiting(t, "with a window")
+	s.c.Sent(len(s.c.Out()))
+	s.now += 1e9
+	for _, n := range []int{16384, 16384, 16384, 60_000 - 3*16384} {
+		s.write(t, 1, 100_000, n)
+	}
+	s.wantWaiting(t, "after progress of one stream", "1 since 7s, 65535 bytes", "3 since 7s, 65535 bytes")
+}
+
+// Streams do not wait for their peer to open a window while the output is full.
+func TestAwaitsOutput(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(settings(4, 1<<20) + frame(typeWindowUpdate, 0, 0, number(1<<20)) + request(1) + request(3)))
+	s.c.Respond(1, 200, nil, false)
+	s.c.Respond(3, 200, nil, false)
+	for range 4 {
+		s.c.WriteData(1, zeros[:100_000], false, s.now)
+	}
+	s.next(t, 0)
+	s.write(t, 3, 10, 0)
+	s.now += 1000e9
+	s.wantWaiting(t, "while the output is full")
 }
 
 // Credit for consumed bytes is given at half of a window; credit of the connection when bytes arrive.
@@ -595,9 +655,7 @@ func TestPauses(t *testing.T) {
 	s.next(t, 1)
 	s.write0(t, 1, 1)
 	s.next(t, 0)
-	if s.c.Stalled(1, s.now+1) {
-		t.Error("a stream without bytes is stalled")
-	}
+	s.wantWaiting(t, "without bytes")
 	s.write(t, 1, 1, 1)
 }
 

@@ -71,8 +71,8 @@ type stream struct {
 	isConnect  bool // the request is a CONNECT (client)
 	interims   uint8
 
-	length  int64 // of the body that is still to arrive, or noLength
-	stalled int64 // if the stream waits to send: when it last made progress
+	length   int64 // of the body that is still to arrive, or noLength
+	progress progress
 
 	waiting  waiting
 	priority Priority

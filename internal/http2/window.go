@@ -14,6 +14,19 @@ func (w *sendWindow) add(n int64) bool {
 	return true
 }
 
+// progress is how a stream that sends DATA gets on.
+type progress struct {
+	at         int64 // when DATA was last sent, or the stream began to wait
+	uncredited int32 // bytes that were sent, and for which the peer has given no credit
+}
+
+func (p *progress) sent(n int, now int64) {
+	p.at = now
+	p.uncredited += int32(n) // at most the largest window
+}
+
+func (p *progress) credit(n int64) { p.uncredited = int32(max(int64(p.uncredited)-n, 0)) }
+
 // recvWindow is how many bytes of DATA the peer may send, and how many were consumed since the peer last heard of it.
 //
 //	size = open + owed + bytes that arrived and are not consumed yet

@@ -71,7 +71,7 @@ func TestClosedOnce(t *testing.T) {
 			{path: "/replaced"},
 			{path: "/short"},
 			{path: "/reset", end: func(c *client, id uint32) { c.reset(id) }, told: 1},
-			{path: "/stalled", end: func(*client, uint32) { time.Sleep(time.Minute) }},
+			{path: "/stalled", end: func(*client, uint32) { time.Sleep(33 * time.Minute) }}, // 30 s for each KiB without credit
 			{path: "/lost", end: func(c *client, _ uint32) { c.nc.Close() }, told: 1},
 		} {
 			c := w.dial()

@@ -629,7 +629,7 @@ func TestTunnelBesideStalledResponse(t *testing.T) {
 		begun := time.Now()
 		id := c.open("GET", "/", true)
 		c.until("a reset", func() bool { return c.streams[id].code != nil })
-		w.between(begun, "the response", 30*time.Second, 33*time.Second)
+		w.between(begun, "the response", 59*time.Second, 62*time.Second) // 30 s, and 30 s for each KiB without credit
 		c.credit(tunnel, 4000)
 		if err := await(w, written); err != nil {
 			w.t.Error(err)

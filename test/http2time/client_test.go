@@ -2,6 +2,7 @@
 package http2time_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -138,6 +139,20 @@ func (c *client) note(f http2.Frame) {
 			c.Conn.Write(append([]byte{0, 0, 8, 6, 1, 0, 0, 0, 0}, f.Data[:]...))
 		}
 	}
+}
+
+// slowReader reads 1000 bytes per second.
+type slowReader struct{ io.Reader }
+
+func (r slowReader) Read(p []byte) (int, error) {
+	time.Sleep(time.Second)
+	return r.Reader.Read(p[:min(len(p), 1000)])
+}
+
+// readSlowly makes the client read 1000 bytes per second, once it begins.
+func (c *client) readSlowly() {
+	c.Framer = http2.NewFramer(c.Conn, bufio.NewReader(slowReader{c.Conn}))
+	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 }
 
 // open sends the head of a request.

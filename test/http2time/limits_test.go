@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -205,6 +206,141 @@ func TestStalledWindows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// serveBig serves a body of 200,000 bytes: /bytes as a whole, /stream as a stream. The errors of streams go to ends.
+func serveBig(s *gallop.Server, ends chan<- error) {
+	big := strings.Repeat("x", 200_000)
+	s.Handler = func(ctx *gallop.RequestCtx) {
+		if string(ctx.Path()) == "/bytes" {
+			ctx.SetBodyString(big)
+			return
+		}
+		w, err := ctx.StreamResponse()
+		if err == nil {
+			_, err = w.WriteString(big)
+		}
+		ends <- err
+	}
+}
+
+// credit opens the windows of a stream and of the connection.
+func (c *client) credit(id, n uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.WriteWindowUpdate(0, n)
+	c.WriteWindowUpdate(id, n)
+}
+
+// A client that reads 50 bytes per second is served, although it gives credit only for half of a window at a time.
+func TestSlowClients(t *testing.T) {
+	for _, path := range []string{"/bytes", "/stream"} {
+		t.Run(path, func(t *testing.T) {
+			ends := make(chan error, 10)
+			talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *client, _ *gallop.Server) {
+				c.credits = false
+				c.begin()
+				id := c.open("GET", path, true)
+				for range 5 {
+					time.Sleep(655 * time.Second)
+					c.credit(id, 32<<10)
+				}
+				time.Sleep(time.Second)
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				if n := len(c.body[id]); n != 200_000 || !strings.HasSuffix(strings.Join(c.got, "\n"), "1 end after 200000 bytes") {
+					t.Errorf("%d bytes, %q", n, c.got)
+				}
+			})
+			for range len(ends) {
+				if err := <-ends; err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// A client that gives no credit has 30 seconds, and 30 seconds more for each KiB that it has got, but at most an hour. That
+// applies to the window of a stream, and to that of the connection.
+func TestNoCredit(t *testing.T) {
+	for _, tt := range []struct {
+		name                string
+		stream, conn, first uint32 // windows, and credit after a minute
+		patience            time.Duration
+	}{
+		{"default", 65535, 0, 0, 1950 * time.Second},
+		{"small", 10 << 10, 0, 0, 330 * time.Second},
+		{"some credit", 10 << 10, 0, 5 << 10, 390 * time.Second},
+		{"connection", 1 << 20, 0, 0, 1950 * time.Second},
+		{"large", 190_000, 1 << 20, 0, time.Hour},
+	} {
+		for _, path := range []string{"/bytes", "/stream"} {
+			t.Run(tt.name+path, func(t *testing.T) {
+				ends := make(chan error, 10)
+				talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *client, _ *gallop.Server) {
+					c.credits = false
+					c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: tt.stream})
+					if tt.conn > 0 {
+						c.WriteWindowUpdate(0, tt.conn)
+					}
+					begun := time.Now()
+					id := c.open("GET", path, true)
+					if tt.first > 0 {
+						time.Sleep(time.Minute)
+						c.credit(id, tt.first)
+					}
+					isReset := func() bool {
+						synctest.Wait()
+						c.mu.Lock()
+						defer c.mu.Unlock()
+						return len(c.got) > 0 && strings.HasPrefix(c.got[len(c.got)-1], "1 reset")
+					}
+					time.Sleep(tt.patience - time.Since(begun) - time.Second)
+					if isReset() {
+						t.Error("reset too early")
+					}
+					if time.Sleep(4 * time.Second); !isReset() {
+						t.Error("not reset in time")
+					}
+				})
+				for range len(ends) {
+					if err := <-ends; !errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A response whose turn comes after minutes is sent, because the client reads other responses meanwhile.
+func TestLateTurns(t *testing.T) {
+	ends := make(chan error, 10)
+	talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *client, _ *gallop.Server) {
+		defer time.Sleep(2 * time.Second) // until the client has noticed the end
+		defer c.Conn.Close()
+		c.readSlowly()
+		c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+		c.WriteWindowUpdate(0, 1<<20)
+		for range 2 {
+			c.open("GET", "/bytes", true)
+			c.open("GET", "/stream", true)
+		}
+		time.Sleep(810 * time.Second)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for id := uint32(1); id <= 7; id += 2 {
+			if n := len(c.body[id]); n != 200_000 {
+				t.Errorf("stream %d: %d bytes", id, n)
+			}
+		}
+	})
+	for range len(ends) {
+		if err := <-ends; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TimeoutHandler ends a stream. The other streams go on, and the handler that was left behind hurts nobody.

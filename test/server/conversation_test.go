@@ -214,7 +214,7 @@ func TestSlowWriters(t *testing.T) {
 }
 
 func TestSlowReadersWithProgressAreServed(t *testing.T) {
-	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		body := strings.Repeat("x", 100_000)
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }, Logger: servertest.Quiet}
 		synctest.Test(t, func(t *testing.T) {

@@ -31,6 +31,7 @@ import (
 //
 //   - A response that follows "Connection: close" or HTTP/1.0 ends the test's connection.
 //   - If the server resets a stream, or refuses further streams, the test's connection ends.
+//   - If the server's connection ends, the test still gets a response that has arrived as a whole.
 //   - If the test closes its connection or one side of it while a stream is open, the stream is canceled. Then, and without
 //     an open stream, the server's connection is closed.
 type gateway struct {
@@ -49,6 +50,7 @@ type gateway struct {
 	left    bool    // the test has closed its connection, or one side of it
 	id      uint32  // of the latest stream
 	events  []event // of that stream, in order
+	whole   bool    // the response of that stream has arrived, so a test that reads slowly gets all of it
 	windows map[uint32]int64
 	initial int64
 	away    bool // the server accepts no further streams
@@ -112,8 +114,11 @@ func (g *gateway) readFrames() {
 	for {
 		f, err := g.fr.ReadFrame()
 		if err != nil {
-			g.update(func() { g.ended = true })
-			_ = g.test.SetWriteDeadline(time.Now().Add(time.Second))
+			g.update(func() {
+				if g.ended = true; !g.whole {
+					_ = g.test.SetWriteDeadline(time.Now().Add(time.Second))
+				}
+			})
 			return
 		}
 		g.take(f)
@@ -170,6 +175,7 @@ func (g *gateway) note(id uint32, ev event) {
 	g.update(func() {
 		if id == g.id {
 			g.events = append(g.events, ev)
+			g.whole = ev.end
 		}
 	})
 }
@@ -349,7 +355,7 @@ func (g *gateway) open(q *h1Request) {
 		if g.id += 2; g.id == 2 {
 			g.id = 1
 		}
-		g.events = nil
+		g.events, g.whole = nil, false
 		g.windows[g.id] = g.initial
 	})
 	authority, path := q.get("Host"), q.target
