@@ -24,7 +24,8 @@ type Listener struct {
 	table  *Table
 	number uint64          // of the listener among those that were ever added
 	Base   context.Context // see Server.BaseContext; nil if the server has no contexts for connections
-	closed atomic.Bool
+	closed atomic.Bool     // Close was called
+	ended  chan struct{}   // closed when Close has ended
 
 	watching sync.Mutex // held while loops begin to watch the listener
 	silence  func()     // has them no longer watch it; nil if they do not. Guarded by watching
@@ -38,7 +39,7 @@ func (t *Table) AddListener(ln net.Listener) *Listener {
 		return nil
 	}
 	t.added++
-	served := &Listener{Listener: ln, table: t, number: t.added}
+	served := &Listener{Listener: ln, table: t, number: t.added, ended: make(chan struct{})}
 	t.listeners[served] = struct{}{}
 	return served
 }
@@ -57,6 +58,7 @@ func (l *Listener) Close() error {
 	if l.closed.Swap(true) {
 		return nil
 	}
+	defer close(l.ended)
 	l.watching.Lock()
 	silence := l.silence
 	l.watching.Unlock()
@@ -73,9 +75,13 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Drop closes the listener, which is no longer served.
+// Drop closes the listener, which is no longer served. If another goroutine closes it already, Drop waits for that.
 func (l *Listener) Drop() {
 	l.Close()
+	select {
+	case <-l.ended:
+	case <-time.After(ClosePatience):
+	}
 	t := l.table
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
