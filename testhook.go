@@ -6,6 +6,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
+	"github.com/gallop-http/gallop/internal/filetree"
 	"github.com/gallop-http/gallop/internal/testhook"
 )
 
@@ -13,6 +14,7 @@ func init() {
 	testhook.RaceEnabled = bufpool.Poisons
 	testhook.ServeAccepted = func(server any, c net.Conn) error { return server.(*Server).serveOne(c, &conn.Listener{}) }
 	testhook.WatchMoves, testhook.Moves = conn.WatchPhases, conn.Moves
+	testhook.SetFileYouth = filetree.SetYouth
 	testhook.ConnectBy = func(dialer any, connect func(ctx context.Context, network, addr string) (net.Conn, error)) {
 		dialer.(*TCPDialer).connect = connect
 	}

@@ -135,19 +135,28 @@ func (t *Tree) read(view *View, name string) (*Variant, fs.FileInfo, []byte, err
 		return nil, nil, nil, errUncached
 	}
 	v.Data = make([]byte, v.Size)
-	if _, err = io.ReadFull(from, v.Data); err == nil {
-		info, err = from.Stat()
-	}
-	if err == nil {
-		if after, _ := versionOf(info); after != version {
-			err = errUncached // it was written to while it was read
-		}
-	}
+	info, err = readVersion(from, v.Data, version)
 	if err != nil {
 		t.spent.release(v.Size, 0)
 		return nil, nil, nil, err
 	}
 	return v, info, v.Data, nil
+}
+
+// readVersion fills data with the first bytes of a file. It returns an error if the file does not have this version
+// afterwards.
+func readVersion(from fs.File, data []byte, version Version) (fs.FileInfo, error) {
+	if _, err := io.ReadFull(from, data); err != nil {
+		return nil, err
+	}
+	info, err := from.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if after, _ := versionOf(info); after != version {
+		return nil, errUncached // it was written to while it was read
+	}
+	return info, nil
 }
 
 // share keeps a large file open.

@@ -14,6 +14,9 @@ type Version struct {
 // change it.
 var youth = 2 * time.Second
 
+// SetYouth changes how old a file must be to be cached. Only tests call it, before they use a tree.
+func SetYouth(d time.Duration) { youth = d }
+
 // isYoung reports whether the file changed so recently that the next change may have the same times. Times in the future
 // count as recent.
 func (v Version) isYoung() bool {

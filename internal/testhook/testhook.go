@@ -7,6 +7,7 @@ package testhook
 import (
 	"context"
 	"net"
+	"time"
 )
 
 // RaceEnabled reports whether the race detector runs.
@@ -30,3 +31,6 @@ var ConnectBy func(dialer any, connect func(ctx context.Context, network, addr s
 // PipelineState returns what a *gallop.PipelineClient holds: how many open connections and calls that are being made,
 // how many requests without a response were sent on the first connection, and how many may be on a new one.
 var PipelineState func(client any) (conns, slots, ahead, window int)
+
+// SetFileYouth changes how old a file must be to be cached by FS. It must be called before files are served.
+var SetFileYouth func(d time.Duration)

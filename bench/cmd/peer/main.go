@@ -29,6 +29,7 @@ type options struct {
 	address  string
 	redis    string
 	neighbor string
+	files    string
 	prefork  bool
 	h2c      bool
 	tls      string
@@ -42,6 +43,7 @@ func main() {
 	flag.StringVar(&o.address, "address", "127.0.0.1:8080", "TCP address to listen on")
 	flag.StringVar(&o.redis, "redis", "127.0.0.1:6379", "address of the Redis server for the app redis")
 	flag.StringVar(&o.neighbor, "neighbor", "http://127.0.0.1:8081", "URL that the app caller calls")
+	flag.StringVar(&o.files, "files", ".", "directory that the app static serves")
 	flag.BoolVar(&o.prefork, "prefork", false, "serve with GOMAXPROCS processes that share the port")
 	flag.BoolVar(&o.h2c, "h2c", false, "let gallop and nethttp also serve HTTP/2 without TLS")
 	flag.StringVar(&o.tls, "tls", "", "serve gallop or nethttp over TLS, with the certificate and the key in this PEM file")

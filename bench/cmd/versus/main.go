@@ -22,6 +22,7 @@
 //	wrk.go         running wrk and parsing its output
 //	beside.go      latencies of a goroutine beside the server
 //	negotiate.go   a check of responses
+//	static.go      files, a check of their responses, and nginx
 //	report.go      medians, ratios, verdicts
 package main
 

@@ -92,6 +92,11 @@ func (h *hall) furnish(all []comparison) error {
 			}
 		}
 	}
+	if slices.ContainsFunc(all, func(c comparison) bool { return c.files }) {
+		if err := writeStatic(h.files()); err != nil {
+			return err
+		}
+	}
 	if slices.ContainsFunc(all, func(c comparison) bool { return c.beside }) {
 		if err := h.startService(); err != nil {
 			return err
@@ -162,13 +167,19 @@ func pinned(shared bool, core int, name string, args ...string) *exec.Cmd {
 
 // serve starts a server.
 func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
-	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store, "-neighbor", "http://" + h.neighbor}
+	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store, "-neighbor", "http://" + h.neighbor, "-files", h.files()}
 	if fiberServers[server] != "" || aloneServers[server] != "" {
 		program, args = h.program(server), []string{address}
 	} else if name, ok := arrangement(server); ok {
 		program, args = h.program("cores"), []string{address, name}
 	}
 	cmd := pinned(c.shared || c.procs > 1, 0, program, args...)
+	if server == "nginx" {
+		var err error
+		if cmd, err = h.nginx(address); err != nil {
+			return nil, err
+		}
+	}
 	cmd.Stderr = os.Stderr
 	cmd.Env = os.Environ()
 	if procs := c.processors(); procs > 0 {

@@ -22,6 +22,7 @@ type workload struct {
 	procs  int                    // the server's GOMAXPROCS; 0 means 1, or the default if processors are shared
 	beside bool                   // latencies are those of a goroutine beside the server, and 0 connections are allowed
 	redis  bool                   // the app needs a Redis server
+	files  bool                   // the app needs the directory of staticFiles
 	check  func(url string) error // checks a server before it is measured, or nil
 	goals  []goal
 }
@@ -95,6 +96,14 @@ var workloads = map[string]workload{
 		app:    "file",
 		rivals: under(wrk{}, "fasthttp", "gallop", "nethttp"),
 		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
+	},
+	"static": {
+		about:  "20 files by the file handlers, 15 of them with a file in gzip beside them",
+		app:    "static",
+		rivals: under(wrk{script: "static"}, "fasthttp", "gallop", "nginx"),
+		files:  true,
+		check:  checkStatic,
+		goals:  []goal{{cpu, "gallop", "nginx", 1.1, 0}, {cpu, "gallop", "fasthttp", .55, 0}},
 	},
 	"limited": {
 		about:  "baseline, each connection closed by the client after 10 requests",
