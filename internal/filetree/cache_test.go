@@ -394,8 +394,10 @@ func TestAbsentNamesLeaveNothing(t *testing.T) {
 	before := memory()
 	for i := range names {
 		name := fmt.Sprintf("%x%x", i, rand.Uint64())
-		if use(t, tree, name) != nil || use(t, tree, name) != nil {
-			t.Fatal("an absent file is cached")
+		for range 2 { // the second request for a file caches it
+			if use(t, tree, name) != nil {
+				t.Fatal("an absent file is cached")
+			}
 		}
 	}
 	if grown := memory() - before; tree.table.Load() != nil || grown > 1<<20 {
