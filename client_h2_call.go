@@ -106,7 +106,9 @@ func (x *h2Exchange) open(deadline time.Time) error {
 	x.reused = x.cc.uses.Add(1) > 1
 	x.call, err = x.cc.wire.Open(&x.sends)
 	if err != nil {
-		x.cc.retire()
+		if err != h2client.ErrNoRoom { // the server allows fewer streams than when the pool chose the connection
+			x.cc.retire()
+		}
 		return errStale
 	}
 	if x.ctx.Done() != nil {

@@ -521,8 +521,8 @@ func TestStreamLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var busy, most atomic.Int32
 		s := &gallop.Server{HTTP2: &gallop.HTTP2Config{MaxConcurrentStreams: 2}, Handler: func(ctx *gallop.RequestCtx) {
-			if n := busy.Add(1); n > most.Load() {
-				most.Store(n)
+			n := busy.Add(1)
+			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 			}
 			time.Sleep(time.Second)
 			busy.Add(-1)
