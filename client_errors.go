@@ -256,7 +256,7 @@ type requestError struct{ error }
 // writeFailure is why a request could not be written. No response came instead.
 type writeFailure struct{ error }
 
-// explain makes of what a connection said what the caller of a call wants to know.
+// explain turns the error of a connection into the error of a call.
 func (cc *ClientConn) explain(ctx context.Context, err error) error {
 	unwritten, writing := err.(writeFailure)
 	if writing {

@@ -27,9 +27,9 @@ import (
 type clientTLS struct{ sessions tlsSessions }
 
 // handshake returns a TLS connection over nc to addr. It takes at most timeout if that is positive, and ends when ctx
-// does. The certificate must be valid for cfg.ServerName, or for the host of addr if that is empty. cfg may be nil and
-// is not changed. protos are the protocols to offer by ALPN; nil means those of spokenProtos. If there is an error, nc is
-// closed.
+// does. The certificate must be valid for cfg.ServerName. If ServerName is empty, it must be valid for the host of addr.
+// The argument cfg may be nil, and is not changed. The argument protos has the protocols to offer by ALPN. If protos is nil,
+// those of spokenProtos are offered. If the handshake fails, nc is closed.
 func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, protos []string, timeout time.Duration) (net.Conn, error) {
 	done := false
 	defer func() {

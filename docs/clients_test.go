@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/web"
 )
 
@@ -24,7 +25,7 @@ func TestClientPrograms(t *testing.T) {
 	var addrs [2]string
 	for i := range addrs {
 		s := &gallop.Server{Handler: app.Handler()}
-		addrs[i] = freeAddress(t)
+		addrs[i] = wiretest.FreeAddress(t)
 		go s.ListenAndServe(addrs[i])
 		awaitListening(t, addrs[i])
 		t.Cleanup(func() { s.Close() })
@@ -58,7 +59,7 @@ func TestManyCoresPrograms(t *testing.T) {
 		t.Skip("other systems share ports differently")
 	}
 	t.Parallel()
-	addr := freeAddress(t)
+	addr := wiretest.FreeAddress(t)
 	for i := range programPages["many-cores.md"] {
 		cmd, output := runProgram(t, addr, program{"many-cores.md", i, []string{":8080", addr}})
 		if got := statusAndBody(t, "http://"+addr+"/"); got != "200 hello" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // The first program of deployment.md responds to probes, drains after SIGTERM, and ends with status 0.
@@ -19,7 +20,7 @@ func TestDeploymentProgram(t *testing.T) {
 		t.Skip("Windows has no SIGTERM")
 	}
 	t.Parallel()
-	addr, admin := freeAddress(t), freeAddress(t)
+	addr, admin := wiretest.FreeAddress(t), wiretest.FreeAddress(t)
 	cmd, output := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", admin, "-lame-duck", "2s")
 	awaitListening(t, admin)
 	for url, want := range map[string]string{
@@ -59,7 +60,7 @@ func TestProxyProgram(t *testing.T) {
 		"127.0.0.0/8": "192.0.2.7 asked for https://shop.example.com/",
 		"10.1.0.0/24": "127.0.0.1 asked for http://example.com/",
 	} {
-		addr := freeAddress(t)
+		addr := wiretest.FreeAddress(t)
 		runProgram(t, addr, program{"deployment.md", 1, []string{":8080", addr, "10.1.0.0/24", network}})
 		var req gallop.Request
 		var resp gallop.Response
@@ -83,7 +84,7 @@ func TestNetHTTPPrograms(t *testing.T) {
 		t.Skip("Windows has no SIGTERM")
 	}
 	t.Parallel()
-	addr := freeAddress(t)
+	addr := wiretest.FreeAddress(t)
 	server, output := runProgram(t, addr, program{"from-nethttp.md", 0, []string{":8080", addr}})
 	if got := statusAndBody(t, "http://"+addr+"/hello/gopher"); got != "200 hello, gopher" {
 		t.Errorf("got %s", got)

@@ -189,31 +189,6 @@ func (p program) command(t *testing.T, ctx context.Context, args ...string) *exe
 	return cmd
 }
 
-// freeAddress returns an address on which a program can listen.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	addr := ln.Addr().String()
-	givenAddressesMu.Lock()
-	given := givenAddresses[addr]
-	givenAddresses[addr] = true
-	givenAddressesMu.Unlock()
-	if given {
-		return freeAddress(t) // the test that got this address does not listen on it yet
-	}
-	return addr
-}
-
-// givenAddresses are the results of freeAddress. Tests run in parallel and listen a bit later.
-var (
-	givenAddresses   = map[string]bool{}
-	givenAddressesMu sync.Mutex
-)
-
 // runProgram starts a program, which is killed when t ends, and waits until it listens on an address.
 func runProgram(t *testing.T, addr string, p program, args ...string) (cmd *exec.Cmd, output *bytes.Buffer) {
 	t.Helper()

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/prefork"
 )
 
@@ -434,7 +435,7 @@ func TestParentGivesUp(t *testing.T) {
 
 func TestReusePort(t *testing.T) {
 	skipOnWindows(t)
-	addr := freeAddress(t)
+	addr := wiretest.FreeAddress(t)
 	t.Setenv("TEST_REUSEPORT", "1")
 	t.Setenv("TEST_ADDR", addr)
 	r := run(t, quiet(), prefork.Options{Addr: addr, ReusePort: true, Processes: 2})
@@ -454,17 +455,6 @@ func TestReusePort(t *testing.T) {
 			t.Errorf("%d answered, of %v", pid, r.pids)
 		}
 	}
-}
-
-// freeAddress returns an address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // start starts this program with variables, and has it killed when the test ends. Its output is returned as lines.
@@ -509,7 +499,7 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 				t.Skip("ignored here, as under nohup")
 			}
 			t.Parallel()
-			addr := freeAddress(t)
+			addr := wiretest.FreeAddress(t)
 			program, lines := start(t, append(tt.variables, "TEST_PARENT=1", "TEST_ADDR="+addr)...)
 			if !lines.Scan() || lines.Text() != "ready" {
 				t.Fatalf("%q, %v", lines.Text(), lines.Err())
@@ -647,7 +637,7 @@ func TestChildrenThatNobodyMeant(t *testing.T) {
 // A child learns that its parent has ended also if that was before it has looked.
 func TestParentThatHasEndedBefore(t *testing.T) {
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), "GALLOP_PREFORK_CHILD=1", "TEST_REUSEPORT=1", "TEST_ADDR="+freeAddress(t))
+	child.Env = append(os.Environ(), "GALLOP_PREFORK_CHILD=1", "TEST_REUSEPORT=1", "TEST_ADDR="+wiretest.FreeAddress(t))
 	stdin, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -22,19 +22,7 @@ import (
 
 // nginxConf is filled with a directory and the addresses for http and https. The result names the request, the
 // connection, and the number of requests that the connection has carried.
-const nginxConf = `
-daemon off;
-master_process off;
-pid %[1]s/pid;
-error_log stderr emerg;
-events { worker_connections 1000; }
-http {
-	access_log off;
-	client_body_temp_path %[1]s/body;
-	proxy_temp_path %[1]s/proxy;
-	fastcgi_temp_path %[1]s/fastcgi;
-	uwsgi_temp_path %[1]s/uwsgi;
-	scgi_temp_path %[1]s/scgi;
+const nginxConf = wiretest.NginxHead + `
 	default_type text/plain;
 	keepalive_requests 100;
 	if_modified_since before;
@@ -67,13 +55,7 @@ type nginx struct {
 // startNginx runs nginx until the test ends, and skips the test where there is none.
 func startNginx(t *testing.T) *nginx {
 	t.Helper()
-	path, err := exec.LookPath("nginx")
-	if err != nil {
-		path, err = exec.LookPath("/usr/sbin/nginx")
-	}
-	if err != nil {
-		t.Skip("nginx is not installed")
-	}
+	path := wiretest.Nginx(t)
 	n := &nginx{roots: x509.NewCertPool(), file: bytes.Repeat([]byte("0123456789abcdef\n"), 20_000)}
 	dir := t.TempDir()
 	cert, key, err := gallop.GenerateTestCertificate("h1.test")
@@ -81,7 +63,7 @@ func startNginx(t *testing.T) *nginx {
 		t.Fatal(err)
 	}
 	n.roots.AppendCertsFromPEM(cert)
-	n.plain, n.tls = freeAddress(t), freeAddress(t)
+	n.plain, n.tls = wiretest.FreeAddress(t), wiretest.FreeAddress(t)
 	for name, content := range map[string][]byte{
 		"cert.pem": cert, "key.pem": key, "www/file": n.file,
 		"nginx.conf": fmt.Appendf(nil, nginxConf, dir, n.plain, n.tls),
@@ -111,17 +93,6 @@ func startNginx(t *testing.T) *nginx {
 		return err == nil
 	})
 	return n
-}
-
-// freeAddress returns one that nobody listens on, as far as can be known.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // client returns a client for the server, over TLS if secure.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
-	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // The clients of these tests are sockets without Go objects, so that the heap has only what the server keeps.
@@ -124,16 +123,12 @@ func TestMemoryOfIdleConnections(t *testing.T) {
 		name     string
 		requests []string // fields
 		want     int64
-		long     bool
 	}{
-		{"one request", []string{usual}, 1500, false},
-		{"a table of small entries", []string{usual, small, small}, 1500 + 8<<10, true},
-		{"a table of one entry", []string{usual, large}, 1500 + 8<<10, false},
+		{"one request", []string{usual}, 1500},
+		{"a table of small entries", []string{usual, small, small}, 1500 + 8<<10},
+		{"a table of one entry", []string{usual, large}, 1500 + 8<<10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.long && !wiretest.Long() {
-				t.Skip("it takes long, and the other rows are like it: set GALLOP_LONG to run it")
-			}
 			addr, settle := serveForMemory(t, &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("Hello, World!") }})
 			const first, n = 1000, 3000
 			var before int64

@@ -40,7 +40,7 @@ var large = bytes.Repeat([]byte("0123456789abcdef\n"), 200_000)
 // newPeer prepares a directory with a certificate and files for a server.
 func newPeer(t *testing.T) *peer {
 	t.Helper()
-	p := &peer{t: t, dir: t.TempDir(), address: freeAddress(t)}
+	p := &peer{t: t, dir: t.TempDir(), address: wiretest.FreeAddress(t)}
 	cert, key, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {
 		t.Fatal(err)
@@ -57,17 +57,6 @@ func newPeer(t *testing.T) *peer {
 	}
 	t.Cleanup(p.client.CloseIdleConnections)
 	return p
-}
-
-// freeAddress returns an address on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // start runs the server until the test ends.
@@ -237,19 +226,7 @@ func TestNghttpd(t *testing.T) {
 }
 
 // nginxConf is filled with a directory, the address, and the address of the server behind nginx.
-const nginxConf = `
-daemon off;
-master_process off;
-pid %[1]s/pid;
-error_log stderr error;
-events { worker_connections 1000; }
-http {
-	access_log off;
-	client_body_temp_path %[1]s/body;
-	proxy_temp_path %[1]s/proxy;
-	fastcgi_temp_path %[1]s/fastcgi;
-	uwsgi_temp_path %[1]s/uwsgi;
-	scgi_temp_path %[1]s/scgi;
+const nginxConf = wiretest.NginxHead + `
 	keepalive_requests 150;
 	server {
 		listen %[2]s ssl http2;
@@ -265,10 +242,7 @@ http {
 
 // nginx ends connections with GOAWAY after 150 requests. No call notices.
 func TestNginx(t *testing.T) {
-	nginx, err := exec.LookPath("nginx")
-	if err != nil {
-		nginx = need(t, "/usr/sbin/nginx", "nginx")
-	}
+	nginx := wiretest.Nginx(t)
 	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }))
 	defer behind.Close()
 	p := newPeer(t)
