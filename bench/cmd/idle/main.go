@@ -30,7 +30,7 @@ import (
 const (
 	steps = 4
 	asked = 1000
-	goal  = 512 // bytes per connection, for gallop
+	goal  = 314 // bytes per connection, for gallop
 )
 
 // out is where the report goes: the standard output and, with -save, a file.
