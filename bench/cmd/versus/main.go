@@ -17,7 +17,7 @@
 //	main.go        flags, rounds
 //	workloads.go   workloads and their goals
 //	round.go       one server under load
-//	cores.go       servers that are several processes
+//	cores.go       programs that use all processors
 //	loads.go       the sources of load
 //	wrk.go         running wrk and parsing its output
 //	beside.go      latencies of a goroutine beside the server

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/bench/child"
+	"github.com/gallop-http/gallop/bench/measure"
 )
 
 // figure is one of the figures of a round.
@@ -229,7 +230,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 	}
 	defer running.stop()
 
-	server := familyOf(cmd.Process.Pid)
+	server := measure.FamilyOf(cmd.Process.Pid)
 	user0, system0 := server.CPU()
 	resident := make(chan int, 1)
 	timer := time.AfterFunc(length*3/4, func() { resident <- server.Resident() })
