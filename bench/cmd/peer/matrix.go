@@ -105,12 +105,3 @@ func setWriter(ctx peers.Context, write func(*bufio.Writer)) {
 		ctx.SetBodyStreamWriter(write)
 	}
 }
-
-func serveFile(ctx peers.Context, ours gallop.RequestHandler, theirs fasthttp.RequestHandler) {
-	switch ctx := ctx.(type) {
-	case *gallop.RequestCtx:
-		ours(ctx)
-	case *fasthttp.RequestCtx:
-		theirs(ctx)
-	}
-}
