@@ -48,6 +48,8 @@ type options struct {
 	peers  string
 	save   bool
 	draw   bool
+	names  []string // of cells
+	commit string   // see measure.Commit
 }
 
 func main() {
@@ -63,7 +65,8 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	met, err := run(o, flag.Args())
+	o.names = flag.Args()
+	met, err := run(o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "matrix:", err)
 		os.Exit(2)
@@ -77,7 +80,7 @@ func main() {
 var resultFile = filepath.Join("results", "matrix.txt")
 
 // run does what the flags say, and reports whether all goals were met.
-func run(o options, names []string) (met bool, err error) {
+func run(o options) (met bool, err error) {
 	if o.draw {
 		text, err := os.ReadFile(resultFile)
 		if err != nil {
@@ -85,19 +88,18 @@ func run(o options, names []string) (met bool, err error) {
 		}
 		return true, drawAll(string(text), docs)
 	}
-	cells, peers, err := choose(names, o.peers)
+	cells, peers, err := choose(o.names, o.peers)
 	if err != nil {
 		return false, err
 	}
 	if whole := len(cells) == len(allCells) && len(peers) == len(allPeers); o.save && !whole {
 		return false, errors.New("-save takes the whole matrix: name no cells and no peers")
 	}
-	commit, err := measure.Commit(o.save)
-	if err != nil {
+	if o.commit, err = measure.Commit(o.save); err != nil {
 		return false, err
 	}
 	text := &bytes.Buffer{}
-	met, err = measureAll(io.MultiWriter(os.Stdout, text), o, commit, cells, peers)
+	met, err = measureAll(io.MultiWriter(os.Stdout, text), o, cells, peers)
 	if err != nil || !o.save {
 		return met, err
 	}
@@ -108,14 +110,14 @@ func run(o options, names []string) (met bool, err error) {
 }
 
 // measureAll measures the cells and writes the report.
-func measureAll(out io.Writer, o options, commit string, cells []cell, peers []string) (met bool, err error) {
+func measureAll(out io.Writer, o options, cells []cell, peers []string) (met bool, err error) {
 	h, err := newHall()
 	if err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(h.dir)
 	r := newReport(out)
-	r.head(o, commit)
+	r.head(o)
 	peers = h.without(out, peers)
 	r.columns()
 	start := time.Now()

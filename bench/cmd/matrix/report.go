@@ -35,8 +35,12 @@ type report struct {
 func newReport(w io.Writer) *report { return &report{Writer: w, samples: map[key][]sample{}} }
 
 // head prints what is measured, where and how.
-func (r *report) head(o options, commit string) {
-	fmt.Fprintf(r, "command: go run ./cmd/matrix -rounds %d -d %v -c %d\n%s", o.rounds, o.length, o.conns, measure.About(commit))
+func (r *report) head(o options) {
+	command := fmt.Sprintf("go run ./cmd/matrix -rounds %d -d %v -c %d", o.rounds, o.length, o.conns)
+	if o.peers != strings.Join(allPeers, ",") {
+		command += " -peers " + o.peers
+	}
+	fmt.Fprintf(r, "command: %s\n%s", strings.Join(append([]string{command}, o.names...), " "), measure.About(o.commit))
 	fmt.Fprintf(r, "server on core 0 with GOMAXPROCS=1, wrk on core 1; %d connections, medians of %d rounds of %v\n", o.conns, o.rounds, o.length)
 }
 
