@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // staticFile is a file that the app static serves.
@@ -66,30 +65,20 @@ func packed(content []byte) []byte {
 	return b.Bytes()
 }
 
-// writeStatic makes a directory of the files. All have one modification time, which lies in the past.
+// writeStatic writes the files into a directory.
 func writeStatic(dir string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	at := time.Unix(1_600_000_000, 0)
-	write := func(name string, content []byte) error {
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, content, 0o644); err != nil {
-			return err
-		}
-		return os.Chtimes(name, at, at)
-	}
+	defer awaitAge()
 	for _, f := range staticFiles {
-		if err := write(f.name, f.content); err != nil {
+		name := filepath.Join(dir, f.name)
+		if err := writeFile(name, f.content); err != nil {
 			return err
 		}
 		if f.packed != nil {
-			if err := write(f.name+".gz", f.packed); err != nil {
+			if err := writeFile(name+".gz", f.packed); err != nil {
 				return err
 			}
 		}
 	}
-	time.Sleep(2500 * time.Millisecond) // gallop caches no file that was changed just now
 	return nil
 }
 
@@ -157,10 +146,10 @@ http {
 }
 `
 
-// nginx returns a command that runs nginx on one core.
-func (h *hall) nginx(address string) (*exec.Cmd, error) {
+// nginx returns a command that runs nginx on one core. It serves the files of a directory.
+func (h *hall) nginx(address, files string) (*exec.Cmd, error) {
 	file := h.program("nginx.conf")
-	text := strings.NewReplacer("ADDRESS", address, "DIR", h.dir, "FILES", h.files()).Replace(nginxConfig)
+	text := strings.NewReplacer("ADDRESS", address, "DIR", h.dir, "FILES", files).Replace(nginxConfig)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
@@ -168,4 +157,9 @@ func (h *hall) nginx(address string) (*exec.Cmd, error) {
 }
 
 // files returns the directory that the app static serves.
-func (h *hall) files() string { return h.program("files") }
+func (h *hall) files(w workload) string {
+	if w.files == nil {
+		return h.dir
+	}
+	return h.program(w.files.name)
+}
