@@ -55,6 +55,21 @@ func TestGradientFollows(t *testing.T) {
 	}
 }
 
+// If the system becomes slower forever, the limit first shrinks, and then follows the capacity again.
+func TestGradientForgets(t *testing.T) {
+	q := queue{100, 1e7, rand.New(rand.NewPCG(5, 6))}
+	a := gradient{limit: 10, min: 10, max: 1000}
+	for i := range 60000 {
+		if i == 20000 {
+			q.service *= 3
+		}
+		a.add(q.took(a.limit), a.limit)
+	}
+	if a.limit < 70 || a.limit > 400 {
+		t.Errorf("the limit is %.0f, want about 100 to 200", a.limit)
+	}
+}
+
 // The limit does not grow while it is not used, and stays in its bounds.
 func TestGradientBounds(t *testing.T) {
 	a := gradient{limit: 50, min: 10, max: 60}
