@@ -35,6 +35,16 @@ package middleware
 //	bodylimit.go   the maximum size of request bodies
 //	timeout.go     deadlines for handlers
 //	static.go      files
+//	limiter*.go    rate limits
+//	loadshed*.go   the number of requests in progress
+//	circuit*.go    circuits around failing systems
+//	idempotency*.go  keys that make retries safe
+//	allowip.go     IP addresses that may reach a handler
+//	redirect.go    https, the preferred host, slashes
+//	favicon.go     /favicon.ico
+//	earlydata.go   TLS early data
+//	bodydump.go    bodies for debugging
+//	skip.go        middleware for some requests only
 //	health.go      liveness and readiness
 //	store.go       the interfaces of stores
 //	store_*.go     token buckets
