@@ -35,7 +35,8 @@ type CORS struct {
 	// Methods lists the request methods that are allowed. Nil means GET, HEAD, POST, PUT, PATCH and DELETE.
 	Methods []string
 
-	// Headers lists the request headers that are allowed. Nil allows every header that the preflight asks for.
+	// Headers lists the request headers that are allowed. Nil allows every header that the preflight asks for, up to 64 headers
+	// with 4 KiB. If the preflight asks for more, CORS allows none of them.
 	Headers []string
 
 	// Expose lists response headers that pages may read. Browsers always let pages read a few other headers, such as
@@ -49,9 +50,6 @@ type CORS struct {
 	// MaxAge is how long browsers may cache a preflight response. CORS rounds MaxAge down to whole seconds. If MaxAge is zero,
 	// the browser chooses the duration. A negative value disables caching.
 	MaxAge time.Duration
-
-	// PrivateNetwork lets pages of public sites send requests to a server in a private network.
-	PrivateNetwork bool
 }
 
 // Handler returns the middleware. Handler panics if Credentials is set and every origin is allowed. The method also panics if
@@ -106,9 +104,6 @@ func (h *cors) serve(c *web.Ctx) error {
 	}
 	if preflight {
 		c.Vary(gallop.HeaderAccessControlRequestMethod, gallop.HeaderAccessControlRequestHeaders)
-		if h.PrivateNetwork {
-			c.Vary(requestPrivateNetwork)
-		}
 	}
 	allowed := h.admit(c, origins)
 	switch {
@@ -162,11 +157,6 @@ func isHostText(s string) bool {
 	return s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
 }
 
-const (
-	requestPrivateNetwork = "Access-Control-Request-Private-Network"
-	allowPrivateNetwork   = "Access-Control-Allow-Private-Network"
-)
-
 // preflight sets the headers that list the allowed methods and headers.
 func (h *cors) preflight(c *web.Ctx) {
 	c.SetHeader(gallop.HeaderAccessControlAllowMethods, h.methods)
@@ -180,18 +170,23 @@ func (h *cors) preflight(c *web.Ctx) {
 	if h.MaxAge != 0 {
 		c.SetHeader(gallop.HeaderAccessControlMaxAge, strconv.Itoa(int(max(h.MaxAge, 0)/time.Second)))
 	}
-	if h.PrivateNetwork && c.ReqHeader(requestPrivateNetwork) == "true" {
-		c.SetHeader(allowPrivateNetwork, "true")
-	}
 }
 
-// joinNames joins the header names in lines, which a client has sent. It returns "" if one of them is not a header name.
+// Limits of the header names that CORS sends back to a client.
+const (
+	maxNames     = 64
+	maxNamesSize = 4 << 10
+)
+
+// joinNames joins the header names in lines, which a client has sent. It returns "" if one of them is not a header name, or if there
+// are too many.
 func joinNames(lines [][]byte) string {
 	var b strings.Builder
+	n := 0
 	for _, line := range lines {
 		for name := range strings.SplitSeq(string(line), ",") {
 			name = strings.Trim(name, " \t")
-			if strings.ContainsFunc(name, isNotOfName) {
+			if n++; n > maxNames || b.Len()+len(name) > maxNamesSize || strings.ContainsFunc(name, isNotOfName) {
 				return ""
 			}
 			if name != "" && b.Len() > 0 {
