@@ -16,7 +16,7 @@
 // # Order
 //
 // Middleware that is registered first wraps middleware that is registered later. A suitable order is RequestID, Logger,
-// Recover, CORS, Compress, ETag, Timeout, BodyLimit.
+// Recover, HostAllow, SecureHeaders, CORS, Session, CSRF, BasicAuth or KeyAuth, Compress, ETag, Timeout, BodyLimit.
 //
 // # Health checks and stores
 //
@@ -36,6 +36,12 @@ package middleware
 //	timeout.go     deadlines for handlers
 //	static.go      files
 //	health.go      liveness and readiness
+//	session*.go    sessions
+//	csrf*.go       cross-site request forgery
+//	secureheaders.go   security headers and nonces
+//	hostallow.go   the hosts of an app
+//	auth.go, basicauth.go, password.go, keyauth.go   authentication
+//	cookies*.go    signed and encrypted cookies
 //	store.go       the interfaces of stores
 //	store_*.go     token buckets
 //	memory*.go     MemoryStore

@@ -10,8 +10,8 @@ import (
 )
 
 // HostAllow rejects requests for hosts that the app does not serve. Links and redirects that an app builds from the host then never lead
-// to another site, and a page that has pointed its own name at this machine cannot use the app (DNS rebinding). Add HostAllow to the App,
-// before all middleware that uses the host.
+// to another site. A page of an attacker cannot use the app by pointing its own host name at this machine (DNS rebinding). Add HostAllow to
+// the App, before all middleware that uses the host.
 //
 // HostAllow compares the result of [web.Ctx.Hostname], which has no port and no final dot, in lower case. If a trusted proxy reports
 // a host, that host counts.

@@ -89,7 +89,7 @@ func (s *sessionCore) retry(c *web.Ctx, v *sessionVisit, try int) error {
 	return nil
 }
 
-// update changes the payload of the session, or creates a session. The payload is nil if there is none.
+// update changes the payload of the session, or creates a session. A new session has a nil payload.
 func (s *sessionCore) update(c *web.Ctx, v *sessionVisit, change func(payload []byte) ([]byte, error)) error {
 	if v.key == "" {
 		return s.updateNew(c, v, change)
