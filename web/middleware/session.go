@@ -272,7 +272,6 @@ func (s *Session[T]) End(c *web.Ctx) error {
 	if err != nil {
 		return err
 	}
-	v.decoded = false
 	return s.core.end(c, &v.sessionVisit)
 }
 
@@ -286,7 +285,6 @@ func (s *Session[T]) EndAll(ctx context.Context, user string) error {
 	}
 	if c, ok := ctx.(*web.Ctx); ok {
 		if v, used := s.key.Get(c); used && v.rec.user == user {
-			v.decoded = false
 			v.clear()
 		}
 	}

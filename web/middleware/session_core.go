@@ -243,7 +243,7 @@ func (s *sessionCore) setCookie(c *web.Ctx, v *sessionVisit) error {
 		if s.absolute > 0 {
 			left = min(left, s.absolute-time.Duration(nowMillis()-v.rec.created)*time.Millisecond)
 		}
-		cookie.MaxAge = max(int(left/time.Second), 1)
+		cookie.MaxAge = int((left + time.Second - 1) / time.Second)
 	}
 	return c.SetCookie(cookie)
 }

@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -58,7 +59,7 @@ func (s *spyStore) note(operation, key string, value []byte) error {
 		s.values = map[string][]byte{}
 	}
 	if value != nil && s.err == nil {
-		s.values[key] = value
+		s.values[key] = bytes.Clone(value) // it belongs to the caller
 	}
 	return s.err
 }
@@ -251,6 +252,22 @@ func TestSession(t *testing.T) {
 		t.Errorf("the cookie is %q after logout", ada.cookie)
 	}
 	ada.want("GET", "/get", 200, " 0 false ")
+}
+
+// The cookie is Secure under each name.
+func TestSessionCookieIsSecure(t *testing.T) {
+	for _, name := range []string{"sid", "__Host-x", "__Secure-x"} {
+		v := newVisitor(t, sessionApp(&middleware.Session[visit]{Cookie: name, SameSite: gallop.CookieSameSiteStrictMode}))
+		v.name = name
+		a := v.do("POST", "/add")
+		if set := strings.ToLower(a.header.Get("Set-Cookie")); !strings.HasPrefix(set, strings.ToLower(name)+"=") || !strings.Contains(set, "; secure") || !strings.Contains(set, "samesite=strict") {
+			t.Errorf("Set-Cookie: %s", set)
+		}
+		a = v.do("POST", "/logout")
+		if set := strings.ToLower(a.header.Get("Set-Cookie")); !strings.Contains(set, "; secure") || !strings.Contains(set, "expires=") && !strings.Contains(set, "max-age=0") {
+			t.Errorf("after logout: %s", set)
+		}
+	}
 }
 
 // A visitor whose session has a user that logs out cannot go on with a copy of the cookie.
@@ -500,6 +517,31 @@ func TestSessionRotationAndLogoutAtOnce(t *testing.T) {
 			ada.want("GET", "/get", 200, " 0 false ")
 		})
 	}
+}
+
+// Another process gives the session a new ID just before a logout deletes the old one. The session ends nevertheless.
+func TestSessionLogoutFollowsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, target := range []string{"/logout", "/login/bob"} {
+			store := &spyStore{}
+			one, two := sessionApp(&middleware.Session[visit]{Store: store, RotateEvery: -1}), sessionApp(&middleware.Session[visit]{Store: store, RotateEvery: time.Minute})
+			ada := newVisitor(t, one)
+			ada.do("POST", "/login/ada")
+			other := *ada
+			other.app = two
+			time.Sleep(time.Minute)
+			var once atomic.Bool
+			store.before = func(operation, key string) {
+				if operation == "remove" && once.CompareAndSwap(false, true) {
+					other.do("GET", "/get")
+				}
+			}
+			if a := ada.do("POST", target); a.status != 200 || other.cookie == ada.cookie || !once.Load() {
+				t.Errorf("%s: %d", target, a.status)
+			}
+			other.want("GET", "/get", 200, " 0 false ")
+		}
+	})
 }
 
 // Two processes change one session at once, and no change is lost.
