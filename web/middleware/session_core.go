@@ -88,14 +88,23 @@ func noteUse(c *web.Ctx) {
 // keepPrivate keeps shared caches from storing a response with the cookie of a session, whatever the handler has said.
 func keepPrivate(c *web.Ctx) {
 	r := c.RequestCtx()
-	if isTaken(r) {
+	if isTaken(r) || isPrivate(r.Response.Header.PeekAll(gallop.HeaderCacheControl)) {
 		return
 	}
-	control := bytes.ToLower(bytes.Join(r.Response.Header.PeekAll(gallop.HeaderCacheControl), []byte(",")))
-	public := bytes.Contains(control, []byte("public")) || bytes.Contains(control, []byte("s-maxage"))
-	if public || !bytes.Contains(control, []byte("private")) && !bytes.Contains(control, []byte("no-store")) {
-		c.SetHeader(gallop.HeaderCacheControl, "private, no-cache")
+	c.SetHeader(gallop.HeaderCacheControl, "private, no-cache")
+}
+
+// isPrivate reports whether lines of Cache-Control keep shared caches from storing the response. The form private="name" is about one header.
+func isPrivate(control [][]byte) bool {
+	for _, line := range control {
+		for directive := range bytes.SplitSeq(line, []byte(",")) {
+			directive = bytes.TrimSpace(directive)
+			if bytes.EqualFold(directive, []byte("private")) || bytes.EqualFold(directive, []byte("no-store")) {
+				return true
+			}
+		}
 	}
+	return false
 }
 
 // unavailable returns the error for a Store that failed.

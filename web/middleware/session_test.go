@@ -754,14 +754,14 @@ func TestSessionEndAllOfTheRequest(t *testing.T) {
 func TestSessionAndCaches(t *testing.T) {
 	s := &middleware.Session[visit]{}
 	app := sessionApp(s)
-	for path, control := range map[string]string{"/public": "public, max-age=60", "/smax": "s-maxage=60", "/plain": "max-age=60", "/store": "no-store", "/own": "private, max-age=60"} {
+	for path, control := range map[string]string{"/public": "public, max-age=60", "/smax": "s-maxage=60", "/plain": "max-age=60", "/store": "no-store", "/own": "private, max-age=60", "/header": `max-age=60, private="x-a"`, "/upper": "No-Store"} {
 		app.Post(path, func(c *web.Ctx) error {
 			c.SetHeader("Cache-Control", control)
 			return s.Update(c, func(v *visit) error { v.N++; return nil })
 		})
 	}
 	for path, want := range map[string]string{
-		"/public": "private, no-cache", "/smax": "private, no-cache", "/plain": "private, no-cache", "/store": "no-store", "/own": "private, max-age=60", "/add": "private, no-cache",
+		"/public": "private, no-cache", "/smax": "private, no-cache", "/plain": "private, no-cache", "/store": "no-store", "/own": "private, max-age=60", "/header": "private, no-cache", "/upper": "No-Store", "/add": "private, no-cache",
 	} {
 		a := newVisitor(t, app).do("POST", path)
 		a.want(t, "Cache-Control", want)
