@@ -95,24 +95,24 @@ func TestBasicAuthTime(t *testing.T) {
 	app := newApp(middleware.BasicAuth{Users: map[string]string{"ada": withRounds("secret", 200_000)}})
 	app.Get("/", saysUser)
 	took := func(credentials string) time.Duration {
-		best := time.Hour
-		for range 3 {
-			start := time.Now()
-			ask(t, app, "GET", "/", basic(credentials))
-			best = min(best, time.Since(start))
+		start := time.Now()
+		ask(t, app, "GET", "/", basic(credentials))
+		return time.Since(start)
+	}
+	usually := func(what string, holds func(wrong time.Duration) bool) { // on a busy machine, one measurement may be off
+		t.Helper()
+		for range 5 {
+			if holds(took("ada:wrong")) {
+				return
+			}
 		}
-		return best
+		t.Error(what)
 	}
-	wrong, unknown := took("ada:wrong"), took("nobody:wrong")
-	if unknown < wrong/3 {
-		t.Errorf("a wrong password takes %v, an unknown name %v", wrong, unknown)
-	}
-	if right := took("ada:secret"); right > wrong/3 {
-		t.Errorf("a right password takes %v each time, and a wrong one %v", right, wrong)
-	}
-	if again := took("ada:wrong"); again < wrong/3 {
-		t.Errorf("a wrong password takes %v after the right one", again)
-	}
+	usually("an unknown name is faster than a wrong password", func(wrong time.Duration) bool { return took("nobody:wrong") > wrong/3 })
+	took("ada:secret")
+	usually("a right password is as slow as a wrong one each time", func(wrong time.Duration) bool { return took("ada:secret") < wrong/3 })
+	remembered := took("ada:secret")
+	usually("a wrong password is remembered", func(wrong time.Duration) bool { return wrong > 3*remembered })
 }
 
 func TestBasicAuthCheck(t *testing.T) {
