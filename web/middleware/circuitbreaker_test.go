@@ -191,10 +191,7 @@ func TestCircuitBreakerConcurrently(t *testing.T) {
 	}
 }
 
-func BenchmarkCircuitBreaker(b *testing.B) {
-	_, app := newFragile(middleware.CircuitBreaker{})
-	benchmarkApp(b, app)
-}
+func BenchmarkCircuitBreaker(b *testing.B) { each(b, "GET", middleware.CircuitBreaker{}, hello) }
 
 // While the database is down, requests get 503 at once.
 func ExampleCircuitBreaker() {

@@ -16,7 +16,8 @@
 // # Order
 //
 // Middleware that is registered first wraps middleware that is registered later. A suitable order is RequestID, Logger,
-// Recover, CORS, Compress, ETag, Timeout, BodyLimit.
+// Recover, HostAllow, SecureHeaders, LoadShed, Limiter, BodyLimit, Timeout, CORS, Session, CSRF, BasicAuth or KeyAuth,
+// Idempotency, Compress, ETag. The page docs/middleware.md lists all middleware in this order.
 //
 // # Health checks and stores
 //
@@ -46,6 +47,12 @@ package middleware
 //	bodydump.go    bodies for debugging
 //	skip.go        middleware for some requests only
 //	health.go      liveness and readiness
+//	session*.go    sessions
+//	csrf*.go       cross-site request forgery
+//	secureheaders.go   security headers and nonces
+//	hostallow.go   the hosts of an app
+//	auth.go, basicauth.go, password.go, keyauth.go   authentication
+//	cookies*.go    signed and encrypted cookies
 //	store.go       the interfaces of stores
 //	store_*.go     token buckets
 //	memory*.go     MemoryStore

@@ -26,7 +26,7 @@ var errEarlyData = errors.New("middleware: the request was sent as TLS early dat
 // Handler returns the middleware.
 func (o EarlyData) Handler() web.Handler {
 	if o.Allow == nil {
-		o.Allow = isSafe
+		o.Allow = hasSafeMethod
 	}
 	return func(c *web.Ctx) error {
 		for _, value := range c.RequestCtx().Request.Header.PeekAll("Early-Data") {
@@ -38,8 +38,8 @@ func (o EarlyData) Handler() web.Handler {
 	}
 }
 
-// isSafe reports whether a request has a safe method (RFC 9110 §9.2.1).
-func isSafe(c *web.Ctx) bool {
+// hasSafeMethod reports whether a request has a safe method (RFC 9110 §9.2.1).
+func hasSafeMethod(c *web.Ctx) bool {
 	switch c.Method() {
 	case gallop.MethodGet, gallop.MethodHead, gallop.MethodOptions, gallop.MethodTrace:
 		return true

@@ -32,7 +32,7 @@ func (o Limiter) build() *limiter {
 	if !l.FailClosed {
 		l.backup = l.Algorithm.on(new(MemoryStore))
 	}
-	l.policy = policy(l.Rates)
+	l.policy = ratePolicy(l.Rates)
 	return l
 }
 
@@ -72,8 +72,8 @@ func isPlainName(name string) bool {
 	})
 }
 
-// policy returns the value of the header RateLimit-Policy.
-func policy(rates []Rate) string {
+// ratePolicy returns the value of the header RateLimit-Policy.
+func ratePolicy(rates []Rate) string {
 	var text strings.Builder
 	for i, r := range rates {
 		if i > 0 {

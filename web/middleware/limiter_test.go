@@ -430,9 +430,6 @@ func TestLimitError(t *testing.T) {
 	}
 }
 
-// plainStore is a Store without atomic steps.
-type plainStore struct{ middleware.Store }
-
 func TestLimiterSettings(t *testing.T) {
 	rate := []middleware.Rate{{Limit: 1, Window: time.Second}}
 	for want, limiter := range map[string]middleware.Limiter{
@@ -472,16 +469,7 @@ func TestLimiterBurst(t *testing.T) {
 }
 
 func BenchmarkLimiter(b *testing.B) {
-	for name, use := range map[string][]web.Middleware{
-		"without": nil,
-		"with":    {middleware.Limiter{Rates: []middleware.Rate{{Limit: 1 << 40, Window: time.Second}}}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			app := newApp(use...)
-			app.Get("/", says("ok"))
-			benchmarkApp(b, app)
-		})
-	}
+	each(b, "GET", middleware.Limiter{Rates: []middleware.Rate{{Limit: 1 << 40, Window: time.Second}}}, hello)
 }
 
 func ExampleLimiter() {

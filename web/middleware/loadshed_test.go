@@ -130,11 +130,7 @@ func TestLoadShedSettings(t *testing.T) {
 	}
 }
 
-func BenchmarkLoadShed(b *testing.B) {
-	app := newApp(middleware.LoadShed{})
-	app.Get("/", says("ok"))
-	benchmarkApp(b, app)
-}
+func BenchmarkLoadShed(b *testing.B) { each(b, "GET", middleware.LoadShed{}, hello) }
 
 // While two reports are being made, further requests for reports get 503.
 func ExampleLoadShed() {

@@ -241,11 +241,7 @@ func BenchmarkSmall(b *testing.B) {
 		"BodyDump":  middleware.BodyDump{Do: func(*web.Ctx, []byte, []byte) {}},
 		"Skip":      middleware.Skip{When: func(*web.Ctx) bool { return true }, Use: middleware.ETag{}},
 	} {
-		b.Run(name, func(b *testing.B) {
-			app := newApp(use)
-			app.Get("/", says("ok"))
-			benchmarkApp(b, app)
-		})
+		b.Run(name, func(b *testing.B) { each(b, "GET", use, hello) })
 	}
 }
 
