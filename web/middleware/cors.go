@@ -1,8 +1,6 @@
 package middleware
 
 import (
-	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +63,7 @@ func (o CORS) Handler() web.Handler {
 	}
 	for _, origin := range o.Origins {
 		if origin != "*" {
-			h.add(origin)
+			h.origins.add("CORS", origin)
 		}
 	}
 	return h.serve
@@ -75,24 +73,8 @@ func (o CORS) Handler() web.Handler {
 type cors struct {
 	CORS
 	anybody                  bool
-	exact                    []string
-	below                    [][2]string // what is before and behind the "*"
+	origins                  originSet
 	methods, headers, expose string
-}
-
-// add adds an origin. It panics if the origin is not valid.
-func (h *cors) add(origin string) {
-	origin = strings.ToLower(origin)
-	plain := strings.Replace(origin, "://*.", "://", 1)
-	u, err := url.Parse(plain)
-	if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != plain || strings.ContainsAny(u.Host, "*, ") {
-		panic(fmt.Sprintf("middleware: CORS: %q is not an origin like https://example.com or https://*.example.com", origin))
-	}
-	if plain != origin {
-		h.below = append(h.below, [2]string{u.Scheme + "://", "." + u.Host})
-	} else {
-		h.exact = append(h.exact, origin)
-	}
 }
 
 func (h *cors) serve(c *web.Ctx) error {
@@ -135,26 +117,7 @@ func (h *cors) admit(c *web.Ctx, origins [][]byte) bool {
 }
 
 func (h *cors) allows(c *web.Ctx, origin string) bool {
-	if slices.Contains(h.exact, origin) {
-		return true
-	}
-	for _, p := range h.below {
-		if len(origin) > len(p[0])+len(p[1]) && strings.HasPrefix(origin, p[0]) && strings.HasSuffix(origin, p[1]) &&
-			isHostText(origin[len(p[0]):len(origin)-len(p[1])]) {
-			return true
-		}
-	}
-	return h.Allow != nil && h.Allow(c, origin)
-}
-
-// isHostText reports whether s consists of host name labels only, without a character that would end the host name.
-func isHostText(s string) bool {
-	for i := range len(s) {
-		if b := s[i]; b-'a' >= 26 && b-'0' >= 10 && b != '-' && b != '.' && b != '_' {
-			return false
-		}
-	}
-	return s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
+	return h.origins.has(origin) || h.Allow != nil && h.Allow(c, origin)
 }
 
 // preflight sets the headers that list the allowed methods and headers.

@@ -33,6 +33,7 @@ package middleware
 //	compress.go    content codings
 //	etag.go        entity tags and 304
 //	cors.go        cross-origin requests
+//	origins.go     lists of origins
 //	bodylimit.go   the maximum size of request bodies
 //	timeout.go     deadlines for handlers
 //	static.go      files
