@@ -20,12 +20,12 @@ var assets embed.FS
 
 // board is the program.
 type board struct {
-	app    *web.App
-	health middleware.Health
-	store  middleware.Store // sessions
-	files  *os.Root         // uploads
-	notes  notes
-	events events
+	app      *web.App
+	health   middleware.Health
+	sessions *middleware.Session[account]
+	files    *os.Root // uploads
+	notes    notes
+	events   events
 }
 
 // The longest bodies, in bytes.
@@ -44,14 +44,16 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &board{store: store, files: dir}
+	b := &board{sessions: newSessions(store), files: dir}
 	server := &gallop.Server{StreamRequestBody: true, LameDuck: 100 * time.Millisecond}
 	b.app = web.New(web.Config{ErrorHandler: answerError, Server: server, Views: views})
 	b.app.Use(
 		middleware.RequestID{},
 		middleware.Logger{Skip: isQuiet},
 		middleware.Recover{},
-		web.Handler(secure),
+		middleware.SecureHeaders{},
+		b.sessions,
+		middleware.CSRF{},
 		middleware.Compress{},
 		middleware.ETag{},
 	)
@@ -77,14 +79,6 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 	return b, nil
 }
 
-// secure sets security headers for browsers.
-func secure(c *web.Ctx) error {
-	c.SetHeader("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'")
-	c.SetHeader("X-Content-Type-Options", "nosniff")
-	c.SetHeader("Referrer-Policy", "same-origin")
-	return c.Next()
-}
-
 // isQuiet keeps the health checks of load balancers out of the log.
 func isQuiet(c *web.Ctx) bool { return c.Path() == "/livez" || c.Path() == "/readyz" }
 
@@ -106,8 +100,11 @@ func (b *board) showPage(c *web.Ctx) error {
 	if err != nil {
 		return err
 	}
-	c.SetHeader(gallop.HeaderCacheControl, "private, no-cache")
+	nonce, err := middleware.Nonce(c) // without it, browsers do not run the script of the page
+	if err != nil {
+		return err
+	}
 	all := b.notes.all()
 	slices.Reverse(all) // the newest note is on top
-	return c.Render("pages/board", map[string]any{"User": who, "Notes": all})
+	return c.Render("pages/board", map[string]any{"User": who, "Notes": all, "Nonce": nonce})
 }

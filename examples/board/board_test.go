@@ -116,6 +116,33 @@ func TestSessions(t *testing.T) {
 	bob.want("GET", "/api/me", "", 200, `"name":"Bob"`)
 }
 
+// A page of another site cannot act for a user, and cannot sign a user in under another name.
+func TestOtherSites(t *testing.T) {
+	base, _ := start(t)
+	ada := newPerson(t, base)
+	ada.signIn("Ada")
+	for _, header := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
+		for path, body := range map[string]string{"/api/notes": `{"text":"evil"}`, "/api/login": `{"name":"Eve"}`, "/api/logout": "", "/api/files": ""} {
+			request, err := http.NewRequestWithContext(t.Context(), "POST", base+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set(header[0], header[1])
+			response, err := ada.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if response.StatusCode != 403 {
+				t.Errorf("%s with %s: %d", path, header, response.StatusCode)
+			}
+		}
+	}
+	ada.want("GET", "/api/me", "", 200, `"name":"Ada"`)
+	ada.want("GET", "/api/notes", "", 200, "[]")
+}
+
 func TestNotes(t *testing.T) {
 	base, _ := start(t)
 	ada, bob := newPerson(t, base), newPerson(t, base)
@@ -137,8 +164,10 @@ func TestNotes(t *testing.T) {
 	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert(1)") || !strings.Contains(page, `<p id="who">Ada</p>`) {
 		t.Error(page)
 	}
-	if policy := header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'self'") {
-		t.Errorf("Content-Security-Policy: %s", policy)
+	_, rest, _ := strings.Cut(page, `<script nonce="`)
+	nonce, _, _ := strings.Cut(rest, `"`)
+	if policy := header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'self'") || nonce == "" || !strings.Contains(policy, "'nonce-"+nonce+"'") {
+		t.Errorf("Content-Security-Policy: %s, the page has the nonce %q", policy, nonce)
 	}
 }
 
@@ -220,9 +249,6 @@ func TestUploadThatStalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer b.files.Close()
-		if err := b.store.Set(t.Context(), sessionCookie+":1", []byte(`{"name":"Ada"}`), time.Hour); err != nil {
-			t.Fatal(err)
-		}
 		ln := memnet.NewListener()
 		go b.app.Serve(ln)
 		defer b.app.Close()
@@ -231,11 +257,20 @@ func TestUploadThatStalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
+		lines := bufio.NewReader(conn)
+		const login = `{"name":"Ada"}`
+		fmt.Fprintf(conn, "POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(login), login)
+		response, err := http.ReadResponse(lines, nil)
+		if err != nil || response.StatusCode != 200 || len(response.Cookies()) != 1 {
+			t.Fatalf("login: %v, %v", response, err)
+		}
+		io.Copy(io.Discard, response.Body)
+		cookie := response.Cookies()[0]
 		body, contentType := form(t, "file", "a.txt", []byte("hello"))
-		fmt.Fprintf(conn, "POST /api/files HTTP/1.1\r\nHost: a\r\nCookie: %s=1\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
-			sessionCookie, contentType, len(body), body[:len(body)-50])
+		fmt.Fprintf(conn, "POST /api/files HTTP/1.1\r\nHost: a\r\nCookie: %s=%s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+			cookie.Name, cookie.Value, contentType, len(body), body[:len(body)-50])
 		begun := time.Now()
-		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		response, err = http.ReadResponse(lines, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

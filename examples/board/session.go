@@ -1,20 +1,21 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
+	"github.com/gallop-http/gallop/web/middleware"
 )
 
-// A session is kept in the store under a random ID, which only the cookie contains.
-const (
-	sessionCookie = "session"
-	sessionTime   = 24 * time.Hour
-)
+// sessionTime is how long users stay signed in.
+const sessionTime = 24 * time.Hour
+
+// newSessions returns sessions that last a day and outlive a restart of the browser. Over http, users can sign in on this machine only.
+func newSessions(store middleware.Store) *middleware.Session[account] {
+	return &middleware.Session[account]{Store: store, Idle: sessionTime, Absolute: sessionTime, Persistent: true, Insecure: true}
+}
 
 // account is a user who is signed in. There are no passwords: this is a board among friends.
 type account struct {
@@ -22,7 +23,7 @@ type account struct {
 	Since time.Time `json:"since"`
 }
 
-// login starts a session. It always makes a new session ID, which prevents session fixation.
+// login starts a session with a new ID.
 func (b *board) login(c *web.Ctx) error {
 	var in struct {
 		Name string `json:"name"`
@@ -34,52 +35,27 @@ func (b *board) login(c *web.Ctx) error {
 	if in.Name == "" || len(in.Name) > 40 {
 		return web.NewError(gallop.StatusUnprocessableEntity, "a name has 1 to 40 bytes")
 	}
-	if err := b.endSession(c); err != nil {
-		return err
-	}
 	who := account{in.Name, time.Now().UTC().Truncate(time.Second)}
-	value, err := json.Marshal(who)
-	if err != nil {
-		return err
-	}
-	id := rand.Text()
-	if err := b.store.Set(c, sessionCookie+":"+id, value, sessionTime); err != nil {
-		return err
-	}
-	if err := c.SetCookie(web.Cookie{Name: sessionCookie, Value: id, MaxAge: int(sessionTime.Seconds()), HTTPOnly: true, Secure: c.Secure()}); err != nil {
+	if err := b.sessions.Start(c, who.Name, who); err != nil {
 		return err
 	}
 	return c.JSON(who)
 }
 
 func (b *board) logout(c *web.Ctx) error {
-	if err := b.endSession(c); err != nil {
+	if err := b.sessions.End(c); err != nil {
 		return err
 	}
-	c.ClearCookie(sessionCookie)
 	return c.SendStatus(gallop.StatusNoContent)
-}
-
-// endSession deletes the client's session, if it has one.
-func (b *board) endSession(c *web.Ctx) error {
-	if id := c.Cookies(sessionCookie); id != "" {
-		return b.store.Delete(c, sessionCookie+":"+id)
-	}
-	return nil
 }
 
 // session returns the account that is signed in, or nil.
 func (b *board) session(c *web.Ctx) (*account, error) {
-	id := c.Cookies(sessionCookie)
-	if id == "" {
-		return nil, nil
-	}
-	value, found, err := b.store.Get(c, sessionCookie+":"+id)
+	who, found, err := b.sessions.Get(c)
 	if !found || err != nil {
 		return nil, err
 	}
-	who := new(account)
-	return who, json.Unmarshal(value, who)
+	return &who, nil
 }
 
 // whoIsSignedIn is the key for the account of the current request.

@@ -41,7 +41,7 @@ func docsSources(t *testing.T) (sources []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"docs", "examples"} {
+	for _, dir := range []string{"docs", "examples", "redisstore", "web/middleware"} {
 		err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 			if filepath.Ext(name) == ".go" {
 				names = append(names, name)

@@ -1,8 +1,6 @@
 package middleware
 
 import (
-	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +33,8 @@ type CORS struct {
 	// Methods lists the request methods that are allowed. Nil means GET, HEAD, POST, PUT, PATCH and DELETE.
 	Methods []string
 
-	// Headers lists the request headers that are allowed. Nil allows every header that the preflight asks for.
+	// Headers lists the request headers that are allowed. Nil allows every header that the preflight asks for, up to 64 headers
+	// with 4 KiB. If the preflight asks for more, CORS allows none of them.
 	Headers []string
 
 	// Expose lists response headers that pages may read. Browsers always let pages read a few other headers, such as
@@ -49,9 +48,6 @@ type CORS struct {
 	// MaxAge is how long browsers may cache a preflight response. CORS rounds MaxAge down to whole seconds. If MaxAge is zero,
 	// the browser chooses the duration. A negative value disables caching.
 	MaxAge time.Duration
-
-	// PrivateNetwork lets pages of public sites send requests to a server in a private network.
-	PrivateNetwork bool
 }
 
 // Handler returns the middleware. Handler panics if Credentials is set and every origin is allowed. The method also panics if
@@ -67,7 +63,7 @@ func (o CORS) Handler() web.Handler {
 	}
 	for _, origin := range o.Origins {
 		if origin != "*" {
-			h.add(origin)
+			h.origins.add("CORS", origin)
 		}
 	}
 	return h.serve
@@ -77,24 +73,8 @@ func (o CORS) Handler() web.Handler {
 type cors struct {
 	CORS
 	anybody                  bool
-	exact                    []string
-	below                    [][2]string // what is before and behind the "*"
+	origins                  originSet
 	methods, headers, expose string
-}
-
-// add adds an origin. It panics if the origin is not valid.
-func (h *cors) add(origin string) {
-	origin = strings.ToLower(origin)
-	plain := strings.Replace(origin, "://*.", "://", 1)
-	u, err := url.Parse(plain)
-	if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != plain || strings.ContainsAny(u.Host, "*, ") {
-		panic(fmt.Sprintf("middleware: CORS: %q is not an origin like https://example.com or https://*.example.com", origin))
-	}
-	if plain != origin {
-		h.below = append(h.below, [2]string{u.Scheme + "://", "." + u.Host})
-	} else {
-		h.exact = append(h.exact, origin)
-	}
 }
 
 func (h *cors) serve(c *web.Ctx) error {
@@ -106,9 +86,6 @@ func (h *cors) serve(c *web.Ctx) error {
 	}
 	if preflight {
 		c.Vary(gallop.HeaderAccessControlRequestMethod, gallop.HeaderAccessControlRequestHeaders)
-		if h.PrivateNetwork {
-			c.Vary(requestPrivateNetwork)
-		}
 	}
 	allowed := h.admit(c, origins)
 	switch {
@@ -140,32 +117,8 @@ func (h *cors) admit(c *web.Ctx, origins [][]byte) bool {
 }
 
 func (h *cors) allows(c *web.Ctx, origin string) bool {
-	if slices.Contains(h.exact, origin) {
-		return true
-	}
-	for _, p := range h.below {
-		if len(origin) > len(p[0])+len(p[1]) && strings.HasPrefix(origin, p[0]) && strings.HasSuffix(origin, p[1]) &&
-			isHostText(origin[len(p[0]):len(origin)-len(p[1])]) {
-			return true
-		}
-	}
-	return h.Allow != nil && h.Allow(c, origin)
+	return h.origins.has(origin) || h.Allow != nil && h.Allow(c, origin)
 }
-
-// isHostText reports whether s consists of host name labels only, without a character that would end the host name.
-func isHostText(s string) bool {
-	for i := range len(s) {
-		if b := s[i]; b-'a' >= 26 && b-'0' >= 10 && b != '-' && b != '.' && b != '_' {
-			return false
-		}
-	}
-	return s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
-}
-
-const (
-	requestPrivateNetwork = "Access-Control-Request-Private-Network"
-	allowPrivateNetwork   = "Access-Control-Allow-Private-Network"
-)
 
 // preflight sets the headers that list the allowed methods and headers.
 func (h *cors) preflight(c *web.Ctx) {
@@ -180,18 +133,23 @@ func (h *cors) preflight(c *web.Ctx) {
 	if h.MaxAge != 0 {
 		c.SetHeader(gallop.HeaderAccessControlMaxAge, strconv.Itoa(int(max(h.MaxAge, 0)/time.Second)))
 	}
-	if h.PrivateNetwork && c.ReqHeader(requestPrivateNetwork) == "true" {
-		c.SetHeader(allowPrivateNetwork, "true")
-	}
 }
 
-// joinNames joins the header names in lines, which a client has sent. It returns "" if one of them is not a header name.
+// Limits of the header names that CORS sends back to a client.
+const (
+	maxNames     = 64
+	maxNamesSize = 4 << 10
+)
+
+// joinNames joins the header names in lines, which a client has sent. It returns "" if one of them is not a header name, or if there
+// are too many.
 func joinNames(lines [][]byte) string {
 	var b strings.Builder
+	n := 0
 	for _, line := range lines {
 		for name := range strings.SplitSeq(string(line), ",") {
 			name = strings.Trim(name, " \t")
-			if strings.ContainsFunc(name, isNotOfName) {
+			if n++; n > maxNames || b.Len()+len(name) > maxNamesSize || strings.ContainsFunc(name, isNotOfName) {
 				return ""
 			}
 			if name != "" && b.Len() > 0 {

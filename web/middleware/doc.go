@@ -16,7 +16,8 @@
 // # Order
 //
 // Middleware that is registered first wraps middleware that is registered later. A suitable order is RequestID, Logger,
-// Recover, CORS, Compress, ETag, Timeout, BodyLimit.
+// Recover, HostAllow, SecureHeaders, LoadShed, Limiter, BodyLimit, Timeout, CORS, Session, CSRF, BasicAuth or KeyAuth,
+// Idempotency, Compress, ETag. The page docs/middleware.md lists all middleware in this order.
 //
 // # Health checks and stores
 //
@@ -32,10 +33,27 @@ package middleware
 //	compress.go    content codings
 //	etag.go        entity tags and 304
 //	cors.go        cross-origin requests
+//	origins.go     lists of origins
 //	bodylimit.go   the maximum size of request bodies
 //	timeout.go     deadlines for handlers
 //	static.go      files
+//	limiter*.go    rate limits
+//	loadshed*.go   the number of requests in progress
+//	circuit*.go    circuits around failing systems
+//	idempotency*.go  keys that make retries safe
+//	allowip.go     IP addresses that may reach a handler
+//	redirect.go    https, the preferred host, slashes
+//	favicon.go     /favicon.ico
+//	earlydata.go   TLS early data
+//	bodydump.go    bodies for debugging
+//	skip.go        middleware for some requests only
 //	health.go      liveness and readiness
+//	session*.go    sessions
+//	csrf*.go       cross-site request forgery
+//	secureheaders.go   security headers and nonces
+//	hostallow.go   the hosts of an app
+//	auth.go, basicauth.go, password.go, keyauth.go   authentication
+//	cookies*.go    signed and encrypted cookies
 //	store.go       the interfaces of stores
 //	store_*.go     token buckets
 //	memory*.go     MemoryStore

@@ -3,6 +3,7 @@ package middleware
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"math"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
@@ -10,7 +11,7 @@ import (
 
 // ETag adds an entity tag to responses with status 200 to GET and HEAD requests. ETag computes the tag from the body. If the
 // request's If-None-Match header matches the tag, the middleware responds with 304 instead (RFC 9110 §8.8.3, §13.1.2). If the
-// handler has set a tag, ETag uses that tag. ETag computes no tags for streams, empty bodies and errors.
+// handler has set a tag, ETag uses that tag. ETag computes no tags for streams, empty bodies, large bodies and errors.
 //
 // If you register ETag after [Compress], ETag computes tags from the uncompressed body, and Compress makes these tags weak.
 // If you register ETag before Compress, each compressed version of the body gets its own strong tag.
@@ -19,10 +20,20 @@ import (
 type ETag struct {
 	// Weak makes the tags weak. Set Weak if a proxy, or middleware that was registered before ETag, can change the body.
 	Weak bool
+
+	// MaxBytes is the size in bytes of the largest body that gets a computed tag. Computing a tag takes about a millisecond for 1
+	// MiB. Zero means 4 MiB. A negative value removes the limit.
+	MaxBytes int
 }
 
 // Handler returns the middleware.
 func (o ETag) Handler() web.Handler {
+	switch {
+	case o.MaxBytes == 0:
+		o.MaxBytes = 4 << 20
+	case o.MaxBytes < 0:
+		o.MaxBytes = math.MaxInt
+	}
 	return func(c *web.Ctx) error {
 		err := c.Next()
 		r := c.RequestCtx()
@@ -36,7 +47,7 @@ func (o ETag) Handler() web.Handler {
 func (o ETag) tag(r *gallop.RequestCtx) {
 	h := &r.Response.Header
 	if len(h.Peek(gallop.HeaderETag)) == 0 {
-		if r.Response.IsBodyStream() || len(r.Response.Body()) == 0 {
+		if r.Response.IsBodyStream() || len(r.Response.Body()) == 0 || len(r.Response.Body()) > o.MaxBytes {
 			return
 		}
 		h.SetBytesV(gallop.HeaderETag, o.of(r.Response.Body()))

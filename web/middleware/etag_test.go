@@ -151,3 +151,16 @@ func TestETagAndCompress(t *testing.T) {
 		})
 	}
 }
+
+func TestETagMaxBytes(t *testing.T) {
+	for _, tc := range []struct {
+		most, size int
+		tagged     bool
+	}{{0, 4 << 20, true}, {0, 4<<20 + 1, false}, {10, 10, true}, {10, 11, false}, {-1, 5 << 20, true}} {
+		app := newApp(middleware.ETag{MaxBytes: tc.most})
+		app.Get("/", says(strings.Repeat("x", tc.size)))
+		if tag := ask(t, app, "GET", "/").header.Get("ETag"); (tag != "") != tc.tagged {
+			t.Errorf("MaxBytes %d, %d bytes: ETag %q", tc.most, tc.size, tag)
+		}
+	}
+}

@@ -91,9 +91,10 @@ func ExampleETag() {
 // The readiness probe fails while the database cannot be reached, and from Drain on.
 func ExampleHealth() {
 	var database error
-	health := &middleware.Health{Checks: map[string]func(context.Context) error{
-		"database": func(context.Context) error { return database },
-	}}
+	health := &middleware.Health{
+		Checks:   map[string]func(context.Context) error{"database": func(context.Context) error { return database }},
+		CacheFor: -1, // for this example
+	}
 	app := web.New(web.Config{})
 	app.Get("/livez", health.Live)
 	app.Get("/readyz", health.Ready)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +25,8 @@ import (
 // Do not copy or change a Health once it is in use. The zero value has no checks, so Ready responds with 200 until Drain or
 // Shutdown is called.
 type Health struct {
-	// Checks maps names to checks. A check returns an error if something that the application needs is unavailable. Each request to
-	// Ready runs all checks concurrently. A check cannot read values of the request from its context, because the check can run
+	// Checks maps names to checks. A check returns an error if something that the application needs is unavailable. Ready runs all
+	// checks concurrently. A check cannot read values of the request from its context, because the check can run
 	// longer than the request.
 	Checks map[string]func(ctx context.Context) error
 
@@ -33,7 +34,30 @@ type Health struct {
 	// longer, but Ready responds without waiting for the check.
 	Timeout time.Duration
 
+	// CacheFor is how long Ready uses the results of the checks again. Zero means one second. With a negative value, results are not
+	// used again. Requests that arrive while the checks run wait for the same results, so many probes do not load a database.
+	CacheFor time.Duration
+
 	draining atomic.Bool
+	mu       sync.Mutex
+	last     *healthRun
+}
+
+// healthRun is a run of all checks.
+type healthRun struct {
+	done   chan struct{} // closed when the other fields are set
+	failed map[string]error
+	at     time.Time
+}
+
+// isOver reports whether the run has ended and is older than a limit.
+func (r *healthRun) isOver(limit time.Duration) bool {
+	select {
+	case <-r.done:
+		return time.Since(r.at) >= limit
+	default:
+		return false
+	}
 }
 
 // Live always responds with 200. Live runs no checks, because an orchestrator restarts the process if Live fails. A
@@ -50,7 +74,7 @@ func (h *Health) Ready(c *web.Ctx) error {
 	if h.draining.Load() {
 		return c.Status(gallop.StatusServiceUnavailable).SendString("draining")
 	}
-	failed := h.failed()
+	failed := h.results()
 	if len(failed) == 0 {
 		return c.SendString("ok")
 	}
@@ -62,11 +86,33 @@ func (h *Health) Ready(c *web.Ctx) error {
 	return c.Status(gallop.StatusServiceUnavailable).SendString(text)
 }
 
-// failed runs the checks and returns the errors of those that fail.
-func (h *Health) failed() map[string]error {
+// results returns the errors of the checks that failed last. It runs the checks unless they run already or have just run.
+func (h *Health) results() map[string]error {
 	if len(h.Checks) == 0 {
 		return nil
 	}
+	keep := h.CacheFor
+	if keep == 0 {
+		keep = time.Second
+	}
+	h.mu.Lock()
+	run := h.last
+	mine := run == nil || run.isOver(keep)
+	if mine {
+		run = &healthRun{done: make(chan struct{})}
+		h.last = run
+	}
+	h.mu.Unlock()
+	if mine {
+		run.failed, run.at = h.failed(), time.Now()
+		close(run.done)
+	}
+	<-run.done
+	return run.failed
+}
+
+// failed runs the checks and returns the errors of those that fail.
+func (h *Health) failed() map[string]error {
 	timeout := h.Timeout
 	if timeout <= 0 {
 		timeout = 2 * time.Second

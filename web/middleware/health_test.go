@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,5 +118,42 @@ func TestHealthDrains(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	})
+}
+
+// Many probes share one run of the checks, and a run serves the probes of the next second.
+func TestHealthCaches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var runs atomic.Int64
+		h := &middleware.Health{Checks: map[string]func(context.Context) error{"slow": func(context.Context) error {
+			time.Sleep(100 * time.Millisecond)
+			if runs.Add(1) == 2 {
+				return errors.New("down")
+			}
+			return nil
+		}}}
+		app := healthApp(h)
+		probe := func(want int) {
+			var group sync.WaitGroup
+			for range 20 {
+				group.Go(func() {
+					if a := ask(t, app, "GET", "/readyz"); a.status != want {
+						t.Errorf("run %d: %d, want %d", runs.Load(), a.status, want)
+					}
+				})
+			}
+			group.Wait()
+		}
+		for i, want := range []int{200, 503, 200} {
+			probe(want)
+			time.Sleep(999 * time.Millisecond)
+			probe(want)
+			if n := runs.Load(); n != int64(i+1) {
+				t.Errorf("%d runs, want %d", n, i+1)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		h.Drain()
+		probe(503)
 	})
 }

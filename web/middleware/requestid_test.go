@@ -61,3 +61,38 @@ func TestRequestIDSettings(t *testing.T) {
 		}
 	}
 }
+
+// Only a trusted proxy may choose the ID, if the settings say so.
+func TestRequestIDTrustedOnly(t *testing.T) {
+	for peer, want := range map[string]string{"10.0.0.1": "mine", "203.0.113.5": "new"} {
+		app := web.New(web.Config{TrustedProxies: web.PrivateNetworks()})
+		app.Use(middleware.RequestID{TrustedOnly: true, New: func() string { return "new" }})
+		app.Get("/", says("ok"))
+		if got := askFrom(app, peer, "/", "X-Request-Id: mine").Header.Peek("X-Request-Id"); string(got) != want {
+			t.Errorf("from %s: %q, want %q", peer, got, want)
+		}
+	}
+}
+
+func TestRequestIDFromTrace(t *testing.T) {
+	const id, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	app := newApp(middleware.RequestID{FromTrace: true, New: func() string { return "new" }})
+	app.Get("/", says("ok"))
+	for parent, want := range map[string]string{
+		"00-" + id + "-" + span + "-01":                      id,
+		"01-" + id + "-" + span + "-01-more":                 id, // a later version
+		"00-" + id + "-" + span + "-01-more":                 "new",
+		"01-" + id + "-" + span + "-01more":                  "new",
+		"ff-" + id + "-" + span + "-01":                      "new",
+		"00-" + strings.ToUpper(id) + "-" + span + "-01":     "new",
+		"00-" + strings.Repeat("0", 32) + "-" + span + "-01": "new",
+		"00-" + id + "-" + strings.Repeat("0", 16) + "-01":   "new",
+		"00-" + id + "_" + span + "-01":                      "new",
+		"00-" + strings.Repeat("-", 32) + "-" + span + "-01": "new",
+		"00-" + id + "-" + span:                              "new",
+		"":                                                   "new",
+	} {
+		ask(t, app, "GET", "/", "Traceparent: "+parent).want(t, "X-Request-Id", want)
+	}
+	ask(t, app, "GET", "/", "Traceparent: 00-"+id+"-"+span+"-01", "X-Request-Id: mine").want(t, "X-Request-Id", "mine")
+}

@@ -1,0 +1,17 @@
+module github.com/gallop-http/gallop/jwtauth
+
+go 1.25.0
+
+require (
+	github.com/gallop-http/gallop v0.0.0-00010101000000-000000000000
+	github.com/golang-jwt/jwt/v5 v5.3.1
+)
+
+require (
+	github.com/andybalholm/brotli v1.2.7 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+	golang.org/x/net v0.58.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
+)
+
+replace github.com/gallop-http/gallop => ../

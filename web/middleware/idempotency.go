@@ -1,0 +1,231 @@
+package middleware
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
+)
+
+// Idempotency lets clients repeat a request safely, for example a payment whose response was lost. The client sends a random
+// Idempotency-Key with the request, and the same key with each retry (draft-ietf-httpapi-idempotency-key-header-07). The handler runs
+// once. Retries get the stored response, with the header Idempotency-Replayed: true.
+//
+// Responses to requests with a key:
+//
+//   - 400 if the key is malformed, or if Required is set and the request has no key.
+//   - 409 if the first request with this key is still running. The header Retry-After says when to try again.
+//   - 409 if the handler has finished but its response was not kept, because the response is a stream or larger than MaxBody.
+//   - 422 if the key was used for another request, that is, with another method, URL, Content-Type or body. If the server streams
+//     request bodies, Idempotency compares the Content-Length instead of the body.
+//   - 503 if the Store fails. The handler does not run, because it may have run before.
+//
+// A response is stored if the handler returns nil and the status is below 500. After an error, the next request with the same key runs
+// the handler again. If a handler changes something and then fails, it must undo the change.
+//
+// If the process dies while the handler runs, retries get 409 until Lease has passed. The next retry then runs the handler again.
+//
+// Register Idempotency after the middleware that authenticates the client, so that only the same client can get a stored response.
+//
+// The zero value keeps responses for 24 hours in the memory of the process.
+type Idempotency struct {
+	// Store keeps the responses. It must be an [Adder] and a [Swapper]. If several processes serve the same clients, they must share a
+	// Store. By default, each call of Handler creates a MemoryStore.
+	Store Store
+
+	// Name distinguishes this Idempotency from other users of the same Store. Name is required if Store is set. It may contain ASCII
+	// letters, digits and the characters "-_./".
+	Name string
+
+	// Scope returns the client, such as a user ID. Clients with different scopes never share a response, even if their keys are equal.
+	// The default is the Authorization header of the request. Set Scope if your clients use cookies.
+	Scope func(c *web.Ctx) string
+
+	// Required makes Idempotency respond with 400 to requests without a key. By default, such requests run as usual.
+	Required bool
+
+	// Methods are the methods that Idempotency applies to. The default is POST and PATCH. Other methods are idempotent or safe.
+	Methods []string
+
+	// Header is the name of the header that carries the key. The default is Idempotency-Key.
+	Header string
+
+	// TTL is how long a response is kept. Zero or less means 24 hours.
+	TTL time.Duration
+
+	// Lease is how long a running handler holds its key. Idempotency extends the lease while the handler runs, so the Lease only matters
+	// if the process dies. Zero or less means one minute.
+	Lease time.Duration
+
+	// MaxBody is the size in bytes of the largest response body that is kept. Zero means 1 MiB. With a negative value, only responses
+	// without a body are kept.
+	MaxBody int
+}
+
+// maxIdempotencyKey is how long a key may be, in bytes.
+const maxIdempotencyKey = 255
+
+// Errors of Idempotency. They are causes of a [web.Error].
+var (
+	errKeyMissing   = errors.New("middleware: the request has no idempotency key")
+	errKeyMalformed = errors.New("middleware: the idempotency key is malformed: send one key of 1 to 255 visible ASCII characters, in quotes or without")
+	errKeyRunning   = errors.New("middleware: the first request with this idempotency key is still running")
+	errKeyReused    = errors.New("middleware: the idempotency key was used for another request")
+	errNotKept      = errors.New("middleware: the request with this idempotency key has finished, but its response was not kept")
+)
+
+// Handler returns the middleware. Handler panics if the settings contradict each other.
+func (o Idempotency) Handler() web.Handler {
+	d := o.build()
+	return func(c *web.Ctx) error {
+		if c.Refused() != nil || !slices.Contains(d.Methods, c.Method()) {
+			return c.Next()
+		}
+		key, err := d.key(c)
+		switch {
+		case err != nil:
+			return err
+		case key == "" && d.Required:
+			return refusal(gallop.StatusBadRequest, "The header "+d.Header+" is required.", errKeyMissing)
+		case key == "":
+			return c.Next()
+		}
+		return d.serve(c, d.Name+":"+d.keyHash(c, key), fingerprint(c))
+	}
+}
+
+// idempotency is an Idempotency whose settings are complete.
+type idempotency struct {
+	Idempotency
+	adder   Adder
+	swapper Swapper
+}
+
+func (o Idempotency) build() *idempotency {
+	d := &idempotency{Idempotency: o}
+	if d.Store == nil {
+		d.Store = new(MemoryStore)
+	} else if d.Name == "" || !isPlainName(d.Name) {
+		panic(fmt.Sprintf("middleware: Idempotency with a Store needs a Name of ASCII letters, digits and \"-_./\", not %q", d.Name))
+	}
+	d.adder, d.swapper = need[Adder]("Idempotency", d.Store), need[Swapper]("Idempotency", d.Store)
+	if d.Scope == nil {
+		d.Scope = func(c *web.Ctx) string { return c.ReqHeader(gallop.HeaderAuthorization) }
+	}
+	if d.Methods = slices.Clone(d.Methods); len(d.Methods) == 0 {
+		d.Methods = []string{gallop.MethodPost, gallop.MethodPatch}
+	}
+	if d.Header == "" {
+		d.Header = "Idempotency-Key"
+	}
+	if d.TTL <= 0 {
+		d.TTL = 24 * time.Hour
+	}
+	if d.Lease <= 0 {
+		d.Lease = time.Minute
+	}
+	if d.MaxBody == 0 {
+		d.MaxBody = 1 << 20
+	}
+	return d
+}
+
+// refusal returns an error with a message for the client.
+func refusal(status int, message string, cause error) error {
+	return &web.Error{Status: status, Message: message, Err: cause}
+}
+
+// serve runs the handlers, or replays their response.
+func (d *idempotency) serve(c *web.Ctx, key string, print [sha256.Size]byte) error {
+	claim := idempotencyRecord{state: stateRunning, print: print, owner: rand.Text()}.encode()
+	existing, added, err := d.adder.Add(c, key, claim, d.Lease)
+	if err != nil {
+		return refusal(gallop.StatusServiceUnavailable, gallop.StatusMessage(gallop.StatusServiceUnavailable), err)
+	}
+	if added {
+		return d.run(c, key, claim, print)
+	}
+	record, err := decodeIdempotency(existing)
+	switch {
+	case err != nil:
+		return err
+	case record.print != print:
+		return refusal(gallop.StatusUnprocessableEntity, "The "+d.Header+" was used for another request.", errKeyReused)
+	case record.state == stateRunning:
+		c.SetHeader(gallop.HeaderRetryAfter, "1")
+		return refusal(gallop.StatusConflict, "The first request with this "+d.Header+" is still running.", errKeyRunning)
+	case record.state == stateNotKept:
+		return refusal(gallop.StatusConflict, "The request with this "+d.Header+" has finished, but its response was not kept.", errNotKept)
+	}
+	record.replay(c)
+	return nil
+}
+
+// run runs the handlers and stores their response. After an error or a panic, it gives the key back.
+func (d *idempotency) run(c *web.Ctx, key string, claim []byte, print [sha256.Size]byte) error {
+	ctx := context.WithoutCancel(c.Context()) // a client that is gone will try again
+	l := d.extend(ctx, key, claim)
+	kept := false
+	defer func() {
+		l.end()
+		if !kept {
+			d.after(c, "release", func() (bool, error) { return d.swapper.CompareAndDelete(ctx, key, claim) })
+		}
+	}()
+	before := headerLines(c)
+	if err := c.Next(); err != nil || c.RequestCtx().Response.StatusCode() >= gallop.StatusInternalServerError {
+		return err
+	}
+	kept = true
+	result := d.record(c, before)
+	result.print = print
+	l.end()
+	d.after(c, "store", func() (bool, error) { return d.swapper.CompareAndSwap(ctx, key, claim, result.encode(), d.TTL) })
+	return nil
+}
+
+// after calls a step of the Store after the handlers have run, and logs if the step fails. The response does not depend on the step.
+func (d *idempotency) after(c *web.Ctx, what string, step func() (ok bool, err error)) {
+	if ok, err := step(); err != nil || !ok {
+		c.Log().Error("idempotency: cannot "+what+" a key", "name", d.Name, "error", err)
+	}
+}
+
+// lease extends the lease of a key while its handler runs.
+type lease struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	ended bool
+}
+
+// extend begins to extend the lease of a key.
+func (d *idempotency) extend(ctx context.Context, key string, claim []byte) *lease {
+	l := new(lease)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timer = time.AfterFunc(d.Lease/3, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.ended {
+			return
+		}
+		d.swapper.CompareAndSwap(ctx, key, claim, claim, d.Lease) // the next call may succeed if this one fails
+		l.timer.Reset(d.Lease / 3)
+	})
+	return l
+}
+
+// end stops extending. It waits for an extension that has begun, so that it cannot come after the result.
+func (l *lease) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.timer.Stop()
+}

@@ -1,0 +1,25 @@
+package middleware
+
+import (
+	"bytes"
+	"testing"
+)
+
+// FuzzIdempotencyRecord reads records of any bytes. A record that can be read is written in the same way again.
+func FuzzIdempotencyRecord(f *testing.F) {
+	f.Add(idempotencyRecord{state: stateRunning, owner: "o"}.encode())
+	f.Add(idempotencyRecord{state: stateNotKept}.encode())
+	f.Add(idempotencyRecord{state: stateDone, status: 201, body: "b", lines: []string{"A", "1", "A", "2"}}.encode())
+	f.Add([]byte{})
+	f.Add(append(idempotencyRecord{state: stateRunning}.encode(), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := decodeIdempotency(b)
+		if err != nil || r.state != stateDone {
+			return
+		}
+		again, err := decodeIdempotency(r.encode())
+		if err != nil || !bytes.Equal(again.encode(), r.encode()) || again.status != r.status || len(again.lines) != len(r.lines) {
+			t.Errorf("%x: %+v, then %+v (%v)", b, r, again, err)
+		}
+	})
+}

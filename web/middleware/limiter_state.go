@@ -1,0 +1,83 @@
+package middleware
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gallop-http/gallop/web"
+)
+
+// limitState is what a Limiter needs for one request. It is pooled.
+type limitState struct {
+	buckets []Bucket
+	text    []byte
+}
+
+var limitStates = sync.Pool{New: func() any { return new(limitState) }}
+
+// maxLimitKey is how long a client's key may be, in bytes. A longer key is replaced by its hash.
+const maxLimitKey = 128
+
+// begin sets the buckets for a client. The part of a key in braces makes a Redis cluster keep all buckets of a client on one node.
+//
+//	NAME:{CLIENT}:RATE
+func (s *limitState) begin(l *limiter, client string) {
+	if len(client) > maxLimitKey || strings.ContainsAny(client, "{}") {
+		sum := sha256.Sum256([]byte(client))
+		client = "sha256-" + base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	s.buckets = s.buckets[:0]
+	for i := range l.Rates {
+		r := &l.Rates[i]
+		s.buckets = append(s.buckets, Bucket{Key: l.Name + ":{" + client + "}:" + r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst})
+	}
+}
+
+// exceeded returns the index of the bucket for which the client has to wait longest.
+func (s *limitState) exceeded() (longest int) {
+	for i := range s.buckets {
+		this, that := s.buckets[i].RetryAfter, s.buckets[longest].RetryAfter
+		if this < 0 || that >= 0 && this > that {
+			longest = i
+		}
+	}
+	return longest
+}
+
+// show sets the headers that tell the client what is left.
+func (l *limiter) show(c *web.Ctx, s *limitState) {
+	h := &c.RequestCtx().Response.Header
+	if !l.HideHeaders {
+		s.text = s.text[:0]
+		for i := range s.buckets {
+			s.append(l.Rates[i].Name, &s.buckets[i])
+		}
+		h.Add("Ratelimit-Policy", l.policy)
+		h.AddBytesV("Ratelimit", s.text)
+	}
+	if l.LegacyHeaders {
+		b := &s.buckets[0]
+		for i := range s.buckets {
+			if s.buckets[i].Left < b.Left {
+				b = &s.buckets[i]
+			}
+		}
+		h.Set("X-Ratelimit-Limit", strconv.FormatInt(b.Limit, 10))
+		h.Set("X-Ratelimit-Remaining", strconv.FormatInt(b.Left, 10))
+		h.Set("X-Ratelimit-Reset", seconds(b.ResetAfter))
+	}
+}
+
+// append adds the state of a bucket to the value of the header RateLimit.
+func (s *limitState) append(name string, b *Bucket) {
+	if len(s.text) > 0 {
+		s.text = append(s.text, ", "...)
+	}
+	s.text = append(append(append(s.text, '"'), name...), `";r=`...)
+	s.text = strconv.AppendInt(s.text, b.Left, 10)
+	s.text = append(s.text, ";t="...)
+	s.text = strconv.AppendInt(s.text, wholeSeconds(b.ResetAfter), 10)
+}
