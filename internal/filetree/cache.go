@@ -160,7 +160,7 @@ func (t *Tree) agrees(e *Entry) bool {
 	if now, _, err := view.versionAt(e.name); err != nil || now != e.version || view.root != e.root {
 		return false
 	}
-	probes := e.probes.Load()
+	probes := t.probesOf(e)
 	if probes == nil {
 		return true
 	}
@@ -182,6 +182,16 @@ func (t *Tree) agrees(e *Entry) bool {
 		}
 	}
 	return true
+}
+
+// probesOf returns the probes of an entry. If each use checks, it waits while a variant is loaded. Variants that appear
+// later were therefore read after the caller's request began, and need no check.
+func (t *Tree) probesOf(e *Entry) *[]probe {
+	if t.every < 0 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+	}
+	return e.probes.Load()
 }
 
 // expire makes the next View check the root.
