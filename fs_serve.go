@@ -54,7 +54,7 @@ func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 
 // ServeFSLiteral does the same as [ServeFileLiteral], but takes the file from filesystem.
 func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
-	serveOneFile(ctx, filesystem, UnsafeBytes(path), &codedFiles)
+	serveOneFile(ctx, fsHandler(filesystem), UnsafeBytes(path))
 }
 
 // SendFile responds with the file at the given path. See [ServeFile]. Never build the path from data in a request.
@@ -106,8 +106,7 @@ func serveOSFile(ctx *RequestCtx, name string, h *fileHandler) {
 	h.serveName(ctx, name, asDir)
 }
 
-func serveOneFile(ctx *RequestCtx, tree fs.FS, p []byte, how *FS) {
-	h := how.handlerOnce(filetree.Of(tree, "."))
+func serveOneFile(ctx *RequestCtx, h *fileHandler, p []byte) {
 	name := path.Clean("/" + string(p))[1:]
 	switch {
 	case files.HasEmptySegment(string(p)):
@@ -115,8 +114,49 @@ func serveOneFile(ctx *RequestCtx, tree fs.FS, p []byte, how *FS) {
 		return
 	case name == "":
 		name = "."
+	case !endsInSlash(p):
+		if e := h.files.Lookup(UnsafeBytes(name)); e != nil && h.serveEntry(ctx, e) {
+			return
+		}
 	}
 	h.serveName(ctx, name, endsInSlash(p))
+}
+
+// maxFixed is how many file systems ServeFS caches.
+const maxFixed = 64
+
+// fixedHandlers serve single files of file systems that never change, one handler for each file system.
+var fixedHandlers struct {
+	sync.RWMutex
+	of map[filetree.Fixed]*fileHandler
+}
+
+// fsHandler returns a handler for single files of fsys. It has a cache if the files of fsys never change.
+func fsHandler(fsys fs.FS) *fileHandler {
+	id, fixed := filetree.FixedOf(fsys)
+	if !fixed {
+		return codedFiles.handlerOnce(filetree.Of(fsys, "."))
+	}
+	fixedHandlers.RLock()
+	h := fixedHandlers.of[id]
+	fixedHandlers.RUnlock()
+	if h != nil {
+		return h
+	}
+	tree := filetree.Of(fsys, ".")
+	h = codedFiles.handler(tree, tree)
+	fixedHandlers.Lock()
+	defer fixedHandlers.Unlock()
+	if known := fixedHandlers.of[id]; known != nil {
+		return known
+	}
+	if len(fixedHandlers.of) < maxFixed {
+		if fixedHandlers.of == nil {
+			fixedHandlers.of = map[filetree.Fixed]*fileHandler{}
+		}
+		fixedHandlers.of[id] = h
+	}
+	return h
 }
 
 // decodedPath returns the path that p, part of a URI, stands for. It may be relative.
@@ -129,7 +169,7 @@ func decodedPath(p string) string {
 // checked. The names in the cache were.
 func (h *fileHandler) serveCached(ctx *RequestCtx, p []byte) bool {
 	name, asDir, ok := cachedName(p)
-	if !ok {
+	if !ok || h.redirect && bytes.HasSuffix(name, []byte(htmlSuffix)) {
 		return false
 	}
 	e := h.files.Lookup(name)
@@ -137,8 +177,8 @@ func (h *fileHandler) serveCached(ctx *RequestCtx, p []byte) bool {
 		return false
 	}
 	if e.Index() != "" {
-		if !asDir && !endsInSlash(ctx.Path()) {
-			return false // a redirection
+		if e.IsAlias() == (asDir || endsInSlash(ctx.Path())) {
+			return false // a redirection, or the directory that has the same name as a page
 		}
 		e = h.files.Lookup(UnsafeBytes(e.Index()))
 		return e != nil && h.serveEntry(ctx, e)
@@ -188,11 +228,13 @@ func (h *fileHandler) serveEntry(ctx *RequestCtx, e *filetree.Entry) bool {
 		name: v.Name, size: v.Size, modified: v.Modified, tag: v.BareTag, cached: v,
 		ranges: true, negotiated: negotiated, coding: c,
 	}
+	ruled := h.setCacheControl(ctx, e.Name())
 	if c == coding.Identity && len(liked) > 0 {
 		h.encodeInMemory(ctx, &r, liked[0].coding)
 	}
 	r.ranges = r.ranges && h.ranges
 	r.send(ctx)
+	takeCacheControlBack(ctx, ruled)
 	return true
 }
 
@@ -235,12 +277,16 @@ func (h *fileHandler) skipsIndex(index string) bool {
 
 // prepareFile derives from a file what responses say about it. The slot of a variant is its coding.
 func prepareFile(v *filetree.Variant, slot int, info fs.FileInfo, start []byte) {
-	if files.HasTime(v.Modified) {
+	if v.BareTag = v.Hash; files.HasTime(v.Modified) {
 		v.BareTag, _ = files.Tag(info)
-		if c := coding.Coding(slot); c != coding.Identity {
-			v.BareTag += "-" + c.String()
-		}
+	}
+	if c := coding.Coding(slot); c != coding.Identity && v.BareTag != "" {
+		v.BareTag += "-" + c.String()
+	}
+	if v.BareTag != "" {
 		v.Tag = strconv.AppendQuote(nil, v.BareTag)
+	}
+	if files.HasTime(v.Modified) {
 		v.LastModified = clock.AppendHTTPDate(nil, v.Modified.Truncate(time.Second))
 	}
 	if v.Type = files.TypeByName(v.Name); v.Type == "" {

@@ -3,6 +3,7 @@ package filetree
 import (
 	"hash/maphash"
 	"io/fs"
+	"math"
 	"os"
 	"reflect"
 	"runtime"
@@ -52,10 +53,13 @@ type Settings struct {
 
 // Configure sets how the tree uses its cache. It must be called before the first use.
 func (t *Tree) Configure(s Settings) {
-	t.off = s.Off || !keepsOpen || !t.isCacheable()
+	t.off = s.Off || !t.fixed && (!keepsOpen || !t.isCacheable())
 	t.every, t.keep, t.loader = s.Every, s.Keep, s.Loader
 	if s.Off {
 		t.every = -1
+	}
+	if t.fixed {
+		t.every = math.MaxInt64
 	}
 	t.seed = maphash.MakeSeed()
 }
