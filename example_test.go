@@ -387,6 +387,18 @@ func ExampleServeFile() {
 	// be kind
 }
 
+// A missing file gets a response of the program.
+func ExampleTryServeFile() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		if err := gallop.TryServeFile(ctx, "none.txt"); err != nil {
+			ctx.Redirect("/start", gallop.StatusSeeOther)
+		}
+	}, "/terms", "Location")
+	// Output:
+	// 303
+	// Location: http://example.com/start
+}
+
 // The counterpart in net/http is http.ServeContent.
 func ExampleServeContent() {
 	published := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)

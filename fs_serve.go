@@ -57,6 +57,47 @@ func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveOneFile(ctx, fsHandler(filesystem), UnsafeBytes(path))
 }
 
+// TryServeFile does the same as [ServeFileLiteral], but returns an error if it cannot find or open a regular file at the
+// path. In that case, the response is unchanged. For a directory, and for a path with an empty segment, errors.Is(err,
+// fs.ErrNotExist) is true. Use TryServeFile to respond to missing files in your own way.
+func TryServeFile(ctx *RequestCtx, path string) error {
+	if files.HasEmptySegment(path[len(filepath.VolumeName(path)):]) || path == "" || os.IsPathSeparator(path[len(path)-1]) {
+		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return osFiles().coded.tryServe(ctx, filepath.Clean(path))
+}
+
+// TryServeFS does the same as [TryServeFile], but takes the file from filesystem. The argument path must be valid according
+// to fs.ValidPath.
+func TryServeFS(ctx *RequestCtx, filesystem fs.FS, path string) error {
+	if !fs.ValidPath(path) {
+		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return fsHandler(filesystem).tryServe(ctx, path)
+}
+
+// tryServe responds with a regular file, or returns an error.
+func (h *fileHandler) tryServe(ctx *RequestCtx, name string) error {
+	if e := h.files.Lookup(UnsafeBytes(name)); e != nil && h.serveEntry(ctx, e) {
+		return nil
+	}
+	view, err := h.files.View()
+	if err != nil {
+		return err
+	}
+	defer view.Release()
+	f, err := h.find(ctx, &view, name)
+	switch {
+	case err != nil:
+		return err
+	case f.info.IsDir():
+		f.close()
+		return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	h.serveFound(ctx, &view, &f)
+	return nil
+}
+
 // SendFile responds with the file at the given path. See [ServeFile]. Never build the path from data in a request.
 func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
 
