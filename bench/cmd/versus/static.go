@@ -89,8 +89,32 @@ func writeStatic(dir string) error {
 			}
 		}
 	}
+	for name, size := range map[string]int{"empty.txt": 0, "small.txt": smallSize} {
+		if err := write(name, bytes.Repeat([]byte("x"), size)); err != nil {
+			return err
+		}
+	}
 	time.Sleep(2500 * time.Millisecond) // gallop caches no file that was changed just now
 	return nil
+}
+
+// smallSize is the size of the file of the workload static-1k.
+const smallSize = 1 << 10
+
+// checkSmall returns a function that requests a file a few times, and returns an error if a response is not the file with
+// status 200 on a connection that stays open.
+func checkSmall(name string, size int) func(url string) error {
+	return func(url string) error {
+		transport := &http.Transport{DisableCompression: true}
+		defer transport.CloseIdleConnections()
+		for range 3 {
+			f := staticFile{name: name, content: bytes.Repeat([]byte("x"), size)}
+			if err := f.check(&http.Client{Transport: transport}, url+"/"+name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // checkStatic requests each file a few times as wrk/static.lua does. It returns an error if the bytes or the coding of a
@@ -124,7 +148,7 @@ func (f *staticFile) check(client *http.Client, url string) error {
 	if f.packed != nil {
 		want, coding = f.packed, "gzip"
 	}
-	if got := response.Header.Get("Content-Encoding"); err == nil && (response.StatusCode != http.StatusOK || got != coding || !bytes.Equal(body, want)) {
+	if got := response.Header.Get("Content-Encoding"); err == nil && (response.Close || response.StatusCode != http.StatusOK || got != coding || !bytes.Equal(body, want)) {
 		err = fmt.Errorf("%s: %s, %d bytes in the coding %q, want %d in %q", f.name, response.Status, len(body), got, len(want), coding)
 	}
 	return err

@@ -105,6 +105,22 @@ var workloads = map[string]workload{
 		check:  checkStatic,
 		goals:  []goal{{cpu, "gallop", "nginx", 1.1, 0}, {cpu, "gallop", "fasthttp", .55, 0}},
 	},
+	"static-empty": {
+		about:  "an empty file by the file handlers",
+		app:    "static",
+		rivals: under(wrk{path: "/empty.txt"}, "fasthttp", "gallop", "nginx"),
+		files:  true,
+		check:  checkSmall("empty.txt", 0),
+		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
+	},
+	"static-1k": {
+		about:  "a file of 1 KiB by the file handlers",
+		app:    "static",
+		rivals: under(wrk{path: "/small.txt"}, "fasthttp", "gallop", "nginx"),
+		files:  true,
+		check:  checkSmall("small.txt", smallSize),
+		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
+	},
 	"limited": {
 		about:  "baseline, each connection closed by the client after 10 requests",
 		app:    "baseline",
