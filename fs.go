@@ -29,6 +29,10 @@ import (
 // ETag header before calling the handler of FS. During the first two seconds after a change of the file, the entity tag
 // is weak.
 //
+// The files of an embed.FS have no modification time. Their entity tag is a hash of the content, so it is strong and the
+// same on all machines. FS computes the hash when the file is first requested. Files of another fs.FS without modification
+// times have no entity tag, because they may change at any time.
+//
 // FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path, ctx.Path(), for routing and
 // access checks. FS responds with 404 to these paths:
 //
@@ -43,6 +47,11 @@ import (
 // symlinks, FS responds with 404. FS also responds with 404 for anything that is neither a regular file nor a
 // directory. If the field FS is set, the fs.FS decides which symlinks to follow.
 //
+// # Sites
+//
+// The zero value behaves like fasthttp's FS. For a site that a generator or a bundler has built, set NotFoundFile,
+// CleanURLs, CacheControl and NoSniff. For a single-page application, also set Fallback.
+//
 // # The cache
 //
 // On Linux, macOS and the BSDs, FS caches files from their second request on. FS keeps files of up to 128 KiB in memory,
@@ -51,7 +60,9 @@ import (
 //
 // FS compares a cached file with the disk once per second: see CheckEvery. FS does not cache a file within the first two
 // seconds after a change of the file. FS never caches missing files or errors. If the field FS is set, FS caches only the
-// files of [os.DirFS] and [os.Root.FS]. To turn the cache off, set SkipCache.
+// files of [os.DirFS], [os.Root.FS] and [embed.FS], and of a directory of an embed.FS that [fs.Sub] returned. To turn the
+// cache off, set SkipCache. The files of an embed.FS never change, so FS does not compare them with anything. FS keeps only
+// those of up to 128 KiB in memory, and reads larger ones from the program for each request.
 //
 // If you replace files at runtime, write a new file and rename it. A client that downloads a file while a program
 // overwrites the file can get parts of two versions.

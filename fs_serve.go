@@ -47,7 +47,9 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 // ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, osFiles().coded) }
 
-// ServeFS does the same as [ServeFile], but takes the file from filesystem.
+// ServeFS does the same as [ServeFile], but takes the file from filesystem. ServeFS caches the files of up to 64 different
+// embed.FS, or directories of an embed.FS. For files of any other fs.FS, there is no cache: use FS to cache the files of
+// [os.DirFS] and [os.Root.FS].
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	ServeFSLiteral(ctx, filesystem, decodedPath(path))
 }

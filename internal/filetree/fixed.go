@@ -41,8 +41,8 @@ func FixedOf(fsys fs.FS) (id Fixed, ok bool) {
 	return id, true
 }
 
-// maxHashes is how many hashes a tree remembers.
-const maxHashes = 1 << 14
+// MaxHashes is how many hashes a tree remembers.
+const MaxHashes = 1 << 14
 
 // hashes remembers the hashes of files that never change. Each is made once.
 type hashes struct {
@@ -63,7 +63,7 @@ func (v *View) Hash(name string) (string, error) {
 			t.hashes.of = map[string]func() (string, error){}
 		}
 		for other := range t.hashes.of {
-			if len(t.hashes.of) < maxHashes {
+			if len(t.hashes.of) < MaxHashes {
 				break
 			}
 			delete(t.hashes.of, other)

@@ -116,7 +116,7 @@ func TestFixedFilesAreHashedOnce(t *testing.T) {
 func TestHashesAreBounded(t *testing.T) {
 	var hashed sync.Map
 	files := fstest.MapFS{}
-	const n = maxHashes + 100
+	const n = MaxHashes + 100
 	for i := range n {
 		files[fmt.Sprint(i)] = &fstest.MapFile{}
 	}
@@ -127,7 +127,7 @@ func TestHashesAreBounded(t *testing.T) {
 			t.Fatal(hash, err)
 		}
 	}
-	if len(tree.hashes.of) > maxHashes {
+	if len(tree.hashes.of) > MaxHashes {
 		t.Errorf("remembers %d hashes", len(tree.hashes.of))
 	}
 }

@@ -101,8 +101,8 @@ func writeStatic(dir string) error {
 // smallSize is the size of the file of the workload static-1k.
 const smallSize = 1 << 10
 
-// checkSmall returns a function that requests a file a few times, and returns an error if a response is not the file with
-// status 200 on a connection that stays open.
+// checkSmall returns a function that requests a file a few times. Each response must have status 200 and the content of the
+// file, and leave the connection open.
 func checkSmall(name string, size int) func(url string) error {
 	return func(url string) error {
 		transport := &http.Transport{DisableCompression: true}
