@@ -89,8 +89,8 @@ func writeStatic(dir string) error {
 			}
 		}
 	}
-	for name, size := range map[string]int{"empty.txt": 0, "small.txt": smallSize} {
-		if err := write(name, bytes.Repeat([]byte("x"), size)); err != nil {
+	for _, f := range []staticFile{emptyFile, smallFile} {
+		if err := write(f.name, f.content); err != nil {
 			return err
 		}
 	}
@@ -98,18 +98,29 @@ func writeStatic(dir string) error {
 	return nil
 }
 
-// smallSize is the size of the file of the workload static-1k.
-const smallSize = 1 << 10
+// emptyFile and smallFile are the files of the workloads static-empty and static-1k. The small one does not get smaller by
+// compression, so no server compresses it.
+var (
+	emptyFile = staticFile{name: "empty.png"}
+	smallFile = staticFile{name: "small.png", content: noise(1 << 10)}
+)
+
+func noise(size int) (b []byte) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range size {
+		b = append(b, byte(random.Uint32()))
+	}
+	return b
+}
 
 // checkSmall returns a function that requests a file a few times. Each response must have status 200 and the content of the
 // file, and leave the connection open.
-func checkSmall(name string, size int) func(url string) error {
+func checkSmall(f staticFile) func(url string) error {
 	return func(url string) error {
 		transport := &http.Transport{DisableCompression: true}
 		defer transport.CloseIdleConnections()
 		for range 3 {
-			f := staticFile{name: name, content: bytes.Repeat([]byte("x"), size)}
-			if err := f.check(&http.Client{Transport: transport}, url+"/"+name); err != nil {
+			if err := f.check(&http.Client{Transport: transport}, url+"/"+f.name); err != nil {
 				return err
 			}
 		}

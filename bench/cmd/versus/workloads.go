@@ -108,17 +108,17 @@ var workloads = map[string]workload{
 	"static-empty": {
 		about:  "an empty file by the file handlers",
 		app:    "static",
-		rivals: under(wrk{path: "/empty.txt"}, "fasthttp", "gallop", "nginx"),
+		rivals: under(wrk{path: "/empty.png"}, "fasthttp", "gallop", "nginx"),
 		files:  true,
-		check:  checkSmall("empty.txt", 0),
+		check:  checkSmall(emptyFile),
 		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
 	},
 	"static-1k": {
 		about:  "a file of 1 KiB by the file handlers",
 		app:    "static",
-		rivals: under(wrk{path: "/small.txt"}, "fasthttp", "gallop", "nginx"),
+		rivals: under(wrk{path: "/small.png"}, "fasthttp", "gallop", "nginx"),
 		files:  true,
-		check:  checkSmall("small.txt", smallSize),
+		check:  checkSmall(smallFile),
 		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
 	},
 	"limited": {
