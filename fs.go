@@ -292,8 +292,9 @@ const defaultCheckEvery = time.Second
 // configure gives a tree its settings. siblings is the tree that has its precompressed files.
 func (f *FS) configure(tree, siblings *filetree.Tree) {
 	s := filetree.Settings{Off: f.SkipCache, Every: f.CheckEvery, Keep: f.CacheDuration, Loader: filetree.Loader{
-		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, Hash: files.ContentTag, IsStale: isOlder,
+		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, IsStale: isOlder,
 	}}
+	s.Loader.Hash = files.ContentTag
 	if s.Every == 0 {
 		s.Every = defaultCheckEvery
 	}

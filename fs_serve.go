@@ -251,6 +251,19 @@ func (h *fileHandler) serveEntry(ctx *RequestCtx, e *filetree.Entry) bool {
 	if e.Index() != "" {
 		return false
 	}
+	ruled := h.setCacheControl(ctx, e.Name())
+	if !h.sendEntry(ctx, e) {
+		if ruled {
+			ctx.Response.Header.Del(HeaderCacheControl)
+		}
+		return false
+	}
+	takeCacheControlBack(ctx, ruled)
+	return true
+}
+
+// sendEntry is serveEntry for the entry of a file, when Cache-Control is set.
+func (h *fileHandler) sendEntry(ctx *RequestCtx, e *filetree.Entry) bool {
 	ctx.Response.dropBodyAndCoding()
 	head := &ctx.Response.Header
 	var room [maxFileCodings]fileCoding
@@ -271,13 +284,11 @@ func (h *fileHandler) serveEntry(ctx *RequestCtx, e *filetree.Entry) bool {
 		name: v.Name, size: v.Size, modified: v.Modified, tag: v.BareTag, cached: v,
 		ranges: true, negotiated: negotiated, coding: c,
 	}
-	ruled := h.setCacheControl(ctx, e.Name())
 	if c == coding.Identity && len(liked) > 0 {
 		h.encodeInMemory(ctx, &r, liked[0].coding)
 	}
 	r.ranges = r.ranges && h.ranges
 	r.send(ctx)
-	takeCacheControlBack(ctx, ruled)
 	return true
 }
 

@@ -86,13 +86,13 @@ func (e *Entry) IsNegotiable() bool { return e.negotiable }
 
 // Loader makes the variants of entries.
 type Loader struct {
+	// Hash returns a hash of the content of a file that never changes.
+	Hash     func(io.Reader) (string, error)
 	Siblings *Tree // the tree that has the precompressed siblings
 	// IsNegotiable reports whether siblings of a file with this name may be sent.
 	IsNegotiable func(name string) bool
 	// Prepare fills in what is derived from a file. start has the first bytes of the file.
 	Prepare func(v *Variant, slot int, info fs.FileInfo, start []byte)
-	// Hash returns a hash of the content of a file that never changes.
-	Hash func(io.Reader) (string, error)
 	// IsStale reports whether a sibling is older than its original.
 	IsStale func(sibling, original time.Time) bool
 }

@@ -207,6 +207,12 @@ func TestCacheControlRules(t *testing.T) {
 		{"GET", "/app.js", "", 200, "app", "Cache-Control:"},
 		{"GET", "/both", "", 200, "a file", "Cache-Control: max-age=1"},
 	})
+	texts := tree(t, map[string]string{"a.css": strings.Repeat("text ", 500), "b.css": strings.Repeat("text ", 500)})
+	time.Sleep(ripe)
+	checkSite(t, (&gallop.FS{Root: texts, Compress: true, CacheControl: []gallop.FileCacheRule{{Pattern: "a.css", Value: "no-transform"}}}).NewRequestHandler(), []siteCase{
+		{"GET", "/a.css", "Accept-Encoding: gzip", 200, "*", "Content-Encoding: | Cache-Control: no-transform"},
+		{"GET", "/b.css", "Accept-Encoding: gzip", 200, "*", "Content-Encoding: gzip | Cache-Control:"},
+	})
 	files := (&gallop.FS{Root: dir, CacheControl: []gallop.FileCacheRule{{Value: "max-age=1"}}}).NewRequestHandler()
 	resp := serveOnce(t, func(ctx *gallop.RequestCtx) {
 		ctx.Response.Header.Set("Cache-Control", "private")
