@@ -79,6 +79,19 @@ var (
 		"Content-Length: 418",
 		"X-Request-Id: 0f1e2d3c4b5a69788796a5b4c3d2e1f0",
 	)
+	response10 = message(
+		"HTTP/1.1 200 OK",
+		"Server: items",
+		"Date: Mon, 02 Mar 2026 07:28:00 GMT",
+		"Content-Type: application/json; charset=utf-8",
+		"Content-Length: 418",
+		"Cache-Control: private, max-age=60",
+		`ETag: "3f80f-1b6-3e1cb03b"`,
+		"Last-Modified: Sun, 01 Mar 2026 19:04:11 GMT",
+		"Vary: Accept-Encoding",
+		"X-Content-Type-Options: nosniff",
+		"X-Request-Id: 0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+	)
 	response16 = message(
 		"HTTP/1.1 200 OK",
 		"Date: Mon, 02 Mar 2026 07:28:00 GMT",

@@ -123,6 +123,7 @@ func TestHeads(t *testing.T) {
 		{"request5", request5, 5},
 		{"request20", request20, 20},
 		{"response5", response5, 5},
+		{"response10", response10, 10},
 		{"response16", response16, 16},
 		{"getRequest", getRequest, 4},
 	} {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/gallop-http/gallop/bench/svg"
 )
 
 func main() {
@@ -25,8 +27,8 @@ func draw(results, docs string) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range themes {
-		if err := os.WriteFile(filepath.Join(docs, "plot-"+t.name+".svg"), render(panels, t), 0o644); err != nil {
+	for _, t := range svg.Themes {
+		if err := os.WriteFile(filepath.Join(docs, "plot-"+t.Name+".svg"), render(panels, t), 0o644); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/bench/svg"
 )
 
 // The plots in docs/ are exactly what the saved results give.
@@ -17,8 +19,8 @@ func TestPlotsAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, theme := range themes {
-		name := filepath.Join("..", "..", "..", "docs", "plot-"+theme.name+".svg")
+	for _, theme := range svg.Themes {
+		name := filepath.Join("..", "..", "..", "docs", "plot-"+theme.Name+".svg")
 		got, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +102,7 @@ func TestReadPanelsRefuses(t *testing.T) {
 // The image is well-formed, and bars are as long as their figures say.
 func TestRender(t *testing.T) {
 	p := []panel{{title: "Memory", unit: "bytes", bars: []float64{250, 16479, 1000000}}}
-	image := render(p, themes[0])
+	image := render(p, svg.Themes[0])
 	for d := xml.NewDecoder(bytes.NewReader(image)); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break

@@ -17,12 +17,13 @@
 //	main.go        flags, rounds
 //	workloads.go   workloads and their goals
 //	round.go       one server under load
-//	cores.go       servers that are several processes
+//	cores.go       programs that use all processors
 //	loads.go       the sources of load
 //	wrk.go         running wrk and parsing its output
 //	beside.go      latencies of a goroutine beside the server
 //	negotiate.go   a check of responses
-//	static.go      files, a check of their responses, and nginx
+//	files.go       sets of files that servers serve, and checks of them
+//	static.go      the files of the workload static, a check of their codings, and nginx
 //	report.go      medians, ratios, verdicts
 package main
 

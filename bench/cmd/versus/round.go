@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/gallop-http/gallop/bench/child"
+	"github.com/gallop-http/gallop/bench/measure"
 )
 
 // figure is one of the figures of a round.
@@ -58,6 +60,9 @@ var fiberServers = map[string]string{"fiber-fasthttp": "go.mod", "fiber-gallop":
 // aloneServers are separate programs that contain only one server each. The values are their directories.
 var aloneServers = map[string]string{"gallop-alone": "./alone/gallop", "fasthttp-alone": "./alone/fasthttp"}
 
+// uncached ends the names of servers whose file handler has no cache.
+const uncached = "-uncached"
+
 // newHall builds what the comparisons need.
 func newHall(all []comparison) (h *hall, err error) {
 	h = &hall{}
@@ -92,10 +97,8 @@ func (h *hall) furnish(all []comparison) error {
 			}
 		}
 	}
-	if slices.ContainsFunc(all, func(c comparison) bool { return c.files }) {
-		if err := writeStatic(h.files()); err != nil {
-			return err
-		}
+	if err := h.writeFiles(all); err != nil {
+		return err
 	}
 	if slices.ContainsFunc(all, func(c comparison) bool { return c.beside }) {
 		if err := h.startService(); err != nil {
@@ -104,6 +107,23 @@ func (h *hall) furnish(all []comparison) error {
 	}
 	if slices.ContainsFunc(all, func(c comparison) bool { return c.redis }) {
 		return h.startRedis()
+	}
+	return nil
+}
+
+// writeFiles writes each set of files that the comparisons need.
+func (h *hall) writeFiles(all []comparison) error {
+	for _, set := range []*fileSet{few, tiny, many} {
+		if !slices.ContainsFunc(all, func(c comparison) bool { return c.files == set }) {
+			continue
+		}
+		dir := h.program(set.name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+		if err := set.write(dir); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -167,7 +187,11 @@ func pinned(shared bool, core int, name string, args ...string) *exec.Cmd {
 
 // serve starts a server.
 func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
-	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store, "-neighbor", "http://" + h.neighbor, "-files", h.files()}
+	kind, app := server, c.app
+	if cached, ok := strings.CutSuffix(server, uncached); ok {
+		kind, app = cached, app+uncached
+	}
+	program, args := h.program("peer"), []string{"-server", kind, "-app", app, "-address", address, "-redis", h.store, "-neighbor", "http://" + h.neighbor, "-files", h.files(c.workload)}
 	if fiberServers[server] != "" || aloneServers[server] != "" {
 		program, args = h.program(server), []string{address}
 	} else if name, ok := arrangement(server); ok {
@@ -176,7 +200,7 @@ func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
 	cmd := pinned(c.shared || c.procs > 1, 0, program, args...)
 	if server == "nginx" {
 		var err error
-		if cmd, err = h.nginx(address); err != nil {
+		if cmd, err = h.nginx(address, h.files(c.workload)); err != nil {
 			return nil, err
 		}
 	}
@@ -229,7 +253,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 	}
 	defer running.stop()
 
-	server := familyOf(cmd.Process.Pid)
+	server := measure.FamilyOf(cmd.Process.Pid)
 	user0, system0 := server.CPU()
 	resident := make(chan int, 1)
 	timer := time.AfterFunc(length*3/4, func() { resident <- server.Resident() })

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // staticFile is a file that the app static serves.
@@ -66,66 +65,21 @@ func packed(content []byte) []byte {
 	return b.Bytes()
 }
 
-// writeStatic makes a directory of the files. All have one modification time, which lies in the past.
+// writeStatic writes the files into a directory.
 func writeStatic(dir string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	at := time.Unix(1_600_000_000, 0)
-	write := func(name string, content []byte) error {
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, content, 0o644); err != nil {
-			return err
-		}
-		return os.Chtimes(name, at, at)
-	}
+	defer awaitAge()
 	for _, f := range staticFiles {
-		if err := write(f.name, f.content); err != nil {
+		name := filepath.Join(dir, f.name)
+		if err := writeFile(name, f.content); err != nil {
 			return err
 		}
 		if f.packed != nil {
-			if err := write(f.name+".gz", f.packed); err != nil {
+			if err := writeFile(name+".gz", f.packed); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range []staticFile{emptyFile, smallFile} {
-		if err := write(f.name, f.content); err != nil {
-			return err
-		}
-	}
-	time.Sleep(2500 * time.Millisecond) // gallop caches no file that was changed just now
 	return nil
-}
-
-// emptyFile and smallFile are the files of the workloads static-empty and static-1k. The small one does not get smaller by
-// compression, so no server compresses it.
-var (
-	emptyFile = staticFile{name: "empty.png"}
-	smallFile = staticFile{name: "small.png", content: noise(1 << 10)}
-)
-
-func noise(size int) (b []byte) {
-	random := rand.New(rand.NewPCG(3, 4))
-	for range size {
-		b = append(b, byte(random.Uint32()))
-	}
-	return b
-}
-
-// checkSmall returns a function that requests a file a few times. Each response must have status 200 and the content of the
-// file, and leave the connection open.
-func checkSmall(f staticFile) func(url string) error {
-	return func(url string) error {
-		transport := &http.Transport{DisableCompression: true}
-		defer transport.CloseIdleConnections()
-		for range 3 {
-			if err := f.check(&http.Client{Transport: transport}, url+"/"+f.name); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }
 
 // checkStatic requests each file a few times as wrk/static.lua does. It returns an error if the bytes or the coding of a
@@ -159,7 +113,7 @@ func (f *staticFile) check(client *http.Client, url string) error {
 	if f.packed != nil {
 		want, coding = f.packed, "gzip"
 	}
-	if got := response.Header.Get("Content-Encoding"); err == nil && (response.Close || response.StatusCode != http.StatusOK || got != coding || !bytes.Equal(body, want)) {
+	if got := response.Header.Get("Content-Encoding"); err == nil && (response.StatusCode != http.StatusOK || got != coding || !bytes.Equal(body, want)) {
 		err = fmt.Errorf("%s: %s, %d bytes in the coding %q, want %d in %q", f.name, response.Status, len(body), got, len(want), coding)
 	}
 	return err
@@ -192,10 +146,10 @@ http {
 }
 `
 
-// nginx returns a command that runs nginx on one core.
-func (h *hall) nginx(address string) (*exec.Cmd, error) {
+// nginx returns a command that runs nginx on one core. It serves the files of a directory.
+func (h *hall) nginx(address, files string) (*exec.Cmd, error) {
 	file := h.program("nginx.conf")
-	text := strings.NewReplacer("ADDRESS", address, "DIR", h.dir, "FILES", h.files()).Replace(nginxConfig)
+	text := strings.NewReplacer("ADDRESS", address, "DIR", h.dir, "FILES", files).Replace(nginxConfig)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
@@ -203,4 +157,9 @@ func (h *hall) nginx(address string) (*exec.Cmd, error) {
 }
 
 // files returns the directory that the app static serves.
-func (h *hall) files() string { return h.program("files") }
+func (h *hall) files(w workload) string {
+	if w.files == nil {
+		return h.dir
+	}
+	return h.program(w.files.name)
+}

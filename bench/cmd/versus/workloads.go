@@ -22,7 +22,7 @@ type workload struct {
 	procs  int                    // the server's GOMAXPROCS; 0 means 1, or the default if processors are shared
 	beside bool                   // latencies are those of a goroutine beside the server, and 0 connections are allowed
 	redis  bool                   // the app needs a Redis server
-	files  bool                   // the app needs the directory of staticFiles
+	files  *fileSet               // what the app static serves, or nil
 	check  func(url string) error // checks a server before it is measured, or nil
 	goals  []goal
 }
@@ -101,25 +101,19 @@ var workloads = map[string]workload{
 		about:  "20 files by the file handlers, 15 of them with a file in gzip beside them",
 		app:    "static",
 		rivals: under(wrk{script: "static"}, "fasthttp", "gallop", "nginx"),
-		files:  true,
+		files:  few,
 		check:  checkStatic,
 		goals:  []goal{{cpu, "gallop", "nginx", 1.1, 0}, {cpu, "gallop", "fasthttp", .55, 0}},
 	},
-	"static-empty": {
-		about:  "an empty file by the file handlers",
+	"static-empty": tinyFile("an empty file by the file handlers", "empty.txt"),
+	"static-1k":    tinyFile("a file of 1 KiB by the file handlers", "1k.txt"),
+	"static-zipf": {
+		about:  "100,000 files of 1 KiB by the file handlers, requested by Zipf's law",
 		app:    "static",
-		rivals: under(wrk{path: "/empty.png"}, "fasthttp", "gallop", "nginx"),
-		files:  true,
-		check:  checkSmall(emptyFile),
-		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
-	},
-	"static-1k": {
-		about:  "a file of 1 KiB by the file handlers",
-		app:    "static",
-		rivals: under(wrk{path: "/small.png"}, "fasthttp", "gallop", "nginx"),
-		files:  true,
-		check:  checkSmall(smallFile),
-		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
+		rivals: under(wrk{script: "zipf"}, "fasthttp"+uncached, "gallop", "gallop"+uncached, "nginx"),
+		files:  many,
+		check:  checkMany,
+		goals:  []goal{{cpu, "gallop", "gallop" + uncached, 1, 0}},
 	},
 	"limited": {
 		about:  "baseline, each connection closed by the client after 10 requests",
@@ -205,6 +199,18 @@ func besides(app, about string, procs int) workload {
 		procs:  procs,
 		beside: true,
 		goals:  []goal{{p50, "gallop", "gallop-goroutines", 1.3, 0}, {p99, "gallop", "gallop-goroutines", 1.3, 0}},
+	}
+}
+
+// tinyFile returns a workload in which file handlers serve one of tinyFiles.
+func tinyFile(about, name string) workload {
+	return workload{
+		about:  about,
+		app:    "static",
+		rivals: under(wrk{path: "/" + name}, "fasthttp", "gallop", "nginx"),
+		files:  tiny,
+		check:  checkTiny(name),
+		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
 	}
 }
 
