@@ -310,6 +310,69 @@ func ExamplePathRewriteFunc() {
 	// hello
 }
 
+// A built site: paths without .html, files with a hash in their names, and a page for missing files.
+func ExampleFS_site() {
+	site := &gallop.FS{
+		FS: fstest.MapFS{
+			"about.html":      {Data: []byte("about us")},
+			"app.3f2a9c1b.js": {Data: []byte("run()")},
+			"404.html":        {Data: []byte("no such page")},
+		},
+		CleanURLs:    true,
+		RedirectHTML: true,
+		CacheControl: []gallop.FileCacheRule{{Hashed: true, Value: gallop.CacheImmutable}, {Value: "no-cache"}},
+		NotFoundFile: "404.html",
+		NoSniff:      true,
+	}
+	handler := site.NewRequestHandler()
+	printGet(handler, "/about", "Cache-Control")
+	printGet(handler, "/about.html", "Location")
+	printGet(handler, "/app.3f2a9c1b.js", "Cache-Control", "X-Content-Type-Options")
+	printGet(handler, "/none")
+	// Output:
+	// 200
+	// Cache-Control: no-cache
+	// about us
+	// 301
+	// Location: ./about
+	// Moved Permanently
+	// 200
+	// Cache-Control: public, max-age=31536000, immutable
+	// X-Content-Type-Options: nosniff
+	// run()
+	// 404
+	// no such page
+}
+
+// A single-page application: its page is sent when a browser navigates to a route. A missing script stays a 404.
+func ExampleFS_singlePageApplication() {
+	site := &gallop.FS{FS: fstest.MapFS{"index.html": {Data: []byte("the application")}}, Fallback: "index.html"}
+	handler := site.NewRequestHandler()
+	for _, path := range []string{"/users/7", "/missing.js"} {
+		r := exampleRequest("GET", path, "", "")
+		r.Header.Set("Accept", "text/html,*/*;q=0.8")
+		printAnswer(&gallop.Server{Handler: handler}, r, "Vary")
+	}
+	// Output:
+	// 200
+	// Vary: Accept
+	// the application
+	// 404
+	// Not Found
+}
+
+// A list of files as JSON, for clients that prefer JSON.
+func ExampleFS_jSONIndexPages() {
+	site := &gallop.FS{FS: fstest.MapFS{"a.txt": {Data: []byte("12345")}}, GenerateIndexPages: true, JSONIndexPages: true}
+	r := exampleRequest("GET", "/", "", "")
+	r.Header.Set("Accept", "application/json")
+	printAnswer(&gallop.Server{Handler: site.NewRequestHandler()}, r, "Content-Type")
+	// Output:
+	// 200
+	// Content-Type: application/json
+	// {"entries":[{"name":"a.txt","type":"file","size":5}]}
+}
+
 // The counterpart in net/http is http.ServeFile. The program chooses the path. If the client chooses the path, use FS
 // instead.
 func ExampleServeFile() {
@@ -322,6 +385,18 @@ func ExampleServeFile() {
 	// Output:
 	// 200
 	// be kind
+}
+
+// A missing file gets a response of the program.
+func ExampleTryServeFile() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		if err := gallop.TryServeFile(ctx, "none.txt"); err != nil {
+			ctx.Redirect("/start", gallop.StatusSeeOther)
+		}
+	}, "/terms", "Location")
+	// Output:
+	// 303
+	// Location: http://example.com/start
 }
 
 // The counterpart in net/http is http.ServeContent.

@@ -29,6 +29,10 @@ import (
 // ETag header before calling the handler of FS. During the first two seconds after a change of the file, the entity tag
 // is weak.
 //
+// The files of an embed.FS have no modification time. Their entity tag is a hash of the content, so it is strong and the
+// same on all machines. FS computes the hash when the file is first requested. Files of another fs.FS without modification
+// times have no entity tag, because they may change at any time.
+//
 // FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path, ctx.Path(), for routing and
 // access checks. FS responds with 404 to these paths:
 //
@@ -43,6 +47,11 @@ import (
 // symlinks, FS responds with 404. FS also responds with 404 for anything that is neither a regular file nor a
 // directory. If the field FS is set, the fs.FS decides which symlinks to follow.
 //
+// # Sites
+//
+// The zero value behaves like fasthttp's FS. For a site that a generator or a bundler has built, set NotFoundFile,
+// CleanURLs, CacheControl and NoSniff. For a single-page application, also set Fallback.
+//
 // # The cache
 //
 // On Linux, macOS and the BSDs, FS caches files from their second request on. FS keeps files of up to 128 KiB in memory,
@@ -51,7 +60,9 @@ import (
 //
 // FS compares a cached file with the disk once per second: see CheckEvery. FS does not cache a file within the first two
 // seconds after a change of the file. FS never caches missing files or errors. If the field FS is set, FS caches only the
-// files of [os.DirFS] and [os.Root.FS]. To turn the cache off, set SkipCache.
+// files of [os.DirFS], [os.Root.FS] and [embed.FS], and of a directory of an embed.FS that [fs.Sub] returned. To turn the
+// cache off, set SkipCache. The files of an embed.FS never change, so FS does not compare them with anything. FS keeps only
+// those of up to 128 KiB in memory, and reads larger ones from the program for each request.
 //
 // If you replace files at runtime, write a new file and rename it. A client that downloads a file while a program
 // overwrites the file can get parts of two versions.
@@ -101,6 +112,44 @@ type FS struct {
 	// PathNotFound builds the response to a request for a file that does not exist. FS sets the status to 404 before it
 	// calls PathNotFound. If PathNotFound is nil, the response body is one line of text.
 	PathNotFound RequestHandler
+
+	// NotFoundFile is the name of a file below Root, such as "404.html", that FS sends instead of a missing file. The
+	// response has status 404 and Cache-Control: no-cache. If NotFoundFile does not exist, FS calls PathNotFound. By
+	// default, FS sends no such file.
+	NotFoundFile string
+
+	// Fallback is the name of a file below Root, such as "index.html", that FS sends with status 200 instead of a missing
+	// file. Set Fallback to serve a single-page application. FS sends Fallback only if the Accept header names text/html
+	// and prefers it, and if the last segment of the path has no dot. A missing script or image therefore stays a 404.
+	// Responses with Fallback have Cache-Control: no-cache. The response to such a path has Vary: Accept. By default, there is
+	// no fallback.
+	Fallback string
+
+	// CleanURLs makes FS serve the file about.html for the path "/about", if there is no file about. If there is also a
+	// directory about, FS serves about.html for "/about", and the directory for "/about/". By default, FS serves
+	// about.html only for "/about.html".
+	CleanURLs bool
+
+	// RedirectHTML makes FS redirect "/about.html" to "/about" with status 301, unless there is also a file about. FS
+	// redirects "/docs/index.html" to "/docs/" if index.html is the first of IndexNames. The redirect is relative, and
+	// keeps the query. RedirectHTML works only together with CleanURLs.
+	RedirectHTML bool
+
+	// CacheControl sets the Cache-Control header of responses with a file. The first rule that matches the file applies.
+	// If no rule matches, or if the response already has a Cache-Control header, FS does not change the header. By default,
+	// there are no rules.
+	CacheControl []FileCacheRule
+
+	// JSONIndexPages makes FS send a list of files as JSON if the client prefers application/json to text/html. Responses
+	// with a list then have Vary: Accept. The JSON text is an object. Its member entries is an array with an object for
+	// each file or directory, with the members name, type ("file" or "directory"), size in bytes, and modified (RFC 3339).
+	// If there are more than 10,000 names, the member truncated is true. JSONIndexPages works only together with
+	// GenerateIndexPages.
+	JSONIndexPages bool
+
+	// NoSniff makes FS add X-Content-Type-Options: nosniff to all responses. Browsers then never guess the type of a file.
+	// By default, only lists of files have the header.
+	NoSniff bool
 
 	// Compress makes FS send compressible files with gzip coding to clients that accept gzip. The name of a precompressed
 	// file is the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the precompressed file
@@ -154,6 +203,26 @@ type FS struct {
 	CleanStop chan struct{}
 }
 
+// FileCacheRule sets the Cache-Control header of files.
+type FileCacheRule struct {
+	// Pattern selects files by their names below Root, with the syntax of path.Match. For example, "*.html" matches all
+	// HTML files, and "img/*.png" matches files in the directory img. A Pattern that ends in a slash, such as "assets/",
+	// matches all files below the directory. A malformed Pattern matches nothing. An empty Pattern matches all files.
+	Pattern string
+
+	// Hashed restricts the rule to files whose names contain a hash of the content, such as app.3f2a9c1b.js or
+	// app-3f2a9c1b.css. A hash has at least 8 hexadecimal digits in lower case, among them a letter and a decimal digit. A
+	// dot or a hyphen precedes the hash, and a dot follows it. For other hashes, use a Pattern.
+	Hashed bool
+
+	// Value is the value of the header, for example [CacheImmutable].
+	Value string
+}
+
+// CacheImmutable is a Cache-Control value for files that never change under their name. Browsers keep the file for a year
+// and do not revalidate it (RFC 8246).
+const CacheImmutable = "public, max-age=31536000, immutable"
+
 // FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. fasthttp gives this suffix to the compressed files
 // that it creates.
 const FSCompressedFileSuffix = ".fasthttp.gz"
@@ -198,15 +267,22 @@ func (f *FS) handler(tree, coded *filetree.Tree) *fileHandler {
 // handlerOnce returns what serves one file of tree, which has no cache.
 func (f *FS) handlerOnce(tree *filetree.Tree) *fileHandler {
 	return &fileHandler{
-		rewrite: f.PathRewrite,
-		missing: f.PathNotFound,
-		indexes: f.IndexNames,
-		list:    f.GenerateIndexPages,
-		hide:    f.HideDotfiles,
-		ranges:  f.AcceptByteRange,
-		codings: f.codings(),
-		files:   tree,
-		coded:   tree,
+		rewrite:  f.PathRewrite,
+		missing:  f.PathNotFound,
+		page404:  nameOfPage(f.NotFoundFile),
+		fallback: nameOfPage(f.Fallback),
+		clean:    f.CleanURLs,
+		redirect: f.CleanURLs && f.RedirectHTML,
+		rules:    f.CacheControl,
+		indexes:  f.IndexNames,
+		list:     f.GenerateIndexPages,
+		listJSON: f.JSONIndexPages,
+		noSniff:  f.NoSniff,
+		hide:     f.HideDotfiles,
+		ranges:   f.AcceptByteRange,
+		codings:  f.codings(),
+		files:    tree,
+		coded:    tree,
 	}
 }
 
@@ -218,6 +294,7 @@ func (f *FS) configure(tree, siblings *filetree.Tree) {
 	s := filetree.Settings{Off: f.SkipCache, Every: f.CheckEvery, Keep: f.CacheDuration, Loader: filetree.Loader{
 		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, IsStale: isOlder,
 	}}
+	s.Loader.Hash = files.ContentTag
 	if s.Every == 0 {
 		s.Every = defaultCheckEvery
 	}

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"cmp"
 	"io/fs"
 	"slices"
 	"time"
@@ -189,7 +190,12 @@ func (r *representation) useStored(view *filetree.View, c fileCoding) bool {
 			file.Close()
 			continue
 		}
-		r.replace(file, info, c.coding)
+		hash, err := view.Hash(r.name + suffix)
+		if err != nil {
+			file.Close()
+			continue
+		}
+		r.replace(file, info, c.coding, hash)
 		return true
 	}
 	return false
@@ -204,9 +210,11 @@ func isOlder(stored, original time.Time) bool {
 	return stored.Before(original)
 }
 
-func (r *representation) replace(file fs.File, info fs.FileInfo, c coding.Coding) {
+// replace makes r the file in coding c. hash is that of the file, or "".
+func (r *representation) replace(file fs.File, info fs.FileInfo, c coding.Coding, hash string) {
 	r.close()
 	stored := newFileRepresentation(r.name, file, info)
+	stored.tag = cmp.Or(stored.tag, hash)
 	stored.negotiated, stored.coding = true, c
 	if stored.tag != "" {
 		stored.tag += "-" + c.String()

@@ -3,6 +3,7 @@ package gallop
 import (
 	"bytes"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strconv"
@@ -61,6 +62,50 @@ type representation struct {
 	coding     coding.Coding // that reader has, or, with encode, that it is to be given
 	encode     bool
 	cached     *filetree.Variant // has the content instead of reader, or is nil
+}
+
+// newFileRepresentation returns the representation of a file. file is nil if it is not open.
+func newFileRepresentation(name string, file fs.File, info fs.FileInfo) representation {
+	r := representation{name: name, size: info.Size(), modified: info.ModTime()}
+	if file != nil {
+		r.reader = file
+	}
+	_, r.ranges = file.(io.Seeker)
+	if files.HasTime(r.modified) {
+		r.tag, r.weak = files.Tag(info)
+	}
+	return r
+}
+
+// tagContent gives a file that never changes a tag. name is the name of the file, or of a precompressed file. Such a file
+// may have no modification time.
+func (r *representation) tagContent(view *filetree.View, name string) (err error) {
+	if r.tag == "" {
+		r.tag, err = view.Hash(name)
+	}
+	return err
+}
+
+// open opens the file of r, unless it is open. The file may have changed since it was found.
+func (r *representation) open(view *filetree.View) error {
+	if r.reader != nil {
+		return nil
+	}
+	file, info, err := view.Open(r.name)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		file.Close()
+		return fs.ErrNotExist
+	}
+	negotiated := r.negotiated
+	*r = newFileRepresentation(r.name, file, info)
+	r.negotiated = negotiated
+	if err = r.tagContent(view, r.name); err != nil {
+		r.close()
+	}
+	return err
 }
 
 // close closes what is to be sent.

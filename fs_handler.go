@@ -3,9 +3,9 @@ package gallop
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"path"
+	"strings"
 	"syscall"
 
 	"github.com/gallop-http/gallop/internal/field"
@@ -57,12 +57,26 @@ type fileHandler struct {
 	rewrite      PathRewriteFunc
 	missing      RequestHandler
 	indexes      []string
+	page404      string // the name of FS.NotFoundFile, or ""
+	fallback     string
+	rules        []FileCacheRule
 	codings      []fileCoding
 	list, ranges bool
+	listJSON     bool
+	clean        bool // FS.CleanURLs
+	redirect     bool // FS.RedirectHTML
+	noSniff      bool
 	hide         bool // what files.IsHidden says
 }
 
 func (h *fileHandler) serve(ctx *RequestCtx) {
+	h.serveRequest(ctx)
+	if h.noSniff {
+		ctx.Response.Header.Set(HeaderXContentTypeOptions, "nosniff")
+	}
+}
+
+func (h *fileHandler) serveRequest(ctx *RequestCtx) {
 	if !ctx.IsGet() && !ctx.IsHead() {
 		ctx.Error(StatusMessage(StatusMethodNotAllowed), StatusMethodNotAllowed)
 		ctx.Response.Header.Set(HeaderAllow, "GET, HEAD")
@@ -103,9 +117,17 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 		return
 	}
 	f, err := h.find(ctx, &view, name)
+	if h.clean && !asDir && !endsInSlash(ctx.Path()) && (err == nil && f.info.IsDir() || errors.Is(err, fs.ErrNotExist)) {
+		if page, e := h.findPage(ctx, &view, name); e == nil {
+			f.close()
+			f, err = page, nil
+		}
+	}
 	switch {
 	case err != nil:
 		h.fail(ctx, err)
+	case h.redirect && f.name == name && !f.info.IsDir() && h.redirectToClean(ctx, &view, name):
+		f.close()
 	case f.info.IsDir():
 		f.close()
 		if (!asDir || h.files.IsHost()) && !endsInSlash(ctx.Path()) {
@@ -174,21 +196,25 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, view *filetree.View, dir string)
 		return
 	}
 	tree, dir := view.Dir(dir)
-	if err := sendListing(ctx, tree, dir, h.hide); err != nil {
+	if h.listJSON {
+		ctx.Response.noteVariesBy(HeaderAccept)
+	}
+	inJSON := h.listJSON && files.PrefersJSON(acceptOf(ctx))
+	if err := sendListing(ctx, tree, dir, h.hide, inJSON); err != nil {
 		h.fail(ctx, err)
 		return
 	}
 	h.encodeListing(ctx)
 }
 
-// sendListing responds with a page that lists the directory dir of tree. If hide is set, the page omits hidden names.
-func sendListing(ctx *RequestCtx, tree fs.FS, dir string, hide bool) error {
+// sendListing responds with a page, or with JSON, that lists the directory dir of tree. If hide is set, the list omits hidden
+// names.
+func sendListing(ctx *RequestCtx, tree fs.FS, dir string, hide, inJSON bool) error {
 	entries, more, err := files.List(tree, dir, hide)
 	if err != nil {
 		return err
 	}
 	h := &ctx.Response.Header
-	h.SetContentType("text/html; charset=utf-8")
 	h.dropCoding()
 	h.Set(HeaderContentSecurityPolicy, "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'")
 	h.Set(HeaderXContentTypeOptions, "nosniff")
@@ -198,6 +224,12 @@ func sendListing(ctx *RequestCtx, tree fs.FS, dir string, hide bool) error {
 	} else {
 		h.Set(HeaderCacheControl, "no-cache")
 	}
+	if inJSON {
+		h.SetContentType("application/json")
+		ctx.SetBody(files.AppendListingJSON(nil, entries, more))
+		return nil
+	}
+	h.SetContentType("text/html; charset=utf-8")
 	ctx.SetBody(files.AppendListing(nil, string(ctx.Host()), listedPath(ctx.URI()), entries, more))
 	return nil
 }
@@ -209,11 +241,16 @@ func listedPath(u *URI) string { return string(target.AppendWholePath(nil, u.Pat
 func (h *fileHandler) serveFile(ctx *RequestCtx, view *filetree.View, f *found) {
 	ctx.Response.dropBodyAndCoding()
 	r := newFileRepresentation(f.name, f.file, f.info)
+	err := r.tagContent(view, f.name)
 	head := &ctx.Response.Header
-	var err error
-	if plain := head.head.Fields.Has(field.ContentEncoding) || head.hasDigest(); plain || !f.negotiated {
+	plain := head.head.Fields.Has(field.ContentEncoding) || head.hasDigest()
+	ruled := h.setCacheControl(ctx, f.name)
+	switch {
+	case err != nil:
+		r.close()
+	case plain || !f.negotiated:
 		err = r.open(view)
-	} else {
+	default:
 		r.negotiated = true
 		err = h.encode(ctx, view, &r, f.liked)
 	}
@@ -223,62 +260,168 @@ func (h *fileHandler) serveFile(ctx *RequestCtx, view *filetree.View, f *found) 
 	}
 	r.ranges = r.ranges && h.ranges
 	r.send(ctx)
+	takeCacheControlBack(ctx, ruled)
 }
 
-// newFileRepresentation returns the representation of a file. file is nil if it is not open.
-func newFileRepresentation(name string, file fs.File, info fs.FileInfo) representation {
-	r := representation{name: name, size: info.Size(), modified: info.ModTime()}
-	if file != nil {
-		r.reader = file
+// nameOfPage returns the name of a file that stands in for missing files, or "" if p is no such name.
+func nameOfPage(p string) string {
+	name, ok := files.Name(UnsafeBytes(p))
+	if !ok || name == "." {
+		return ""
 	}
-	_, r.ranges = file.(io.Seeker)
-	if files.HasTime(r.modified) {
-		r.tag, r.weak = files.Tag(info)
-	}
-	return r
+	return name
 }
 
-// open opens the file of r, unless it is open. The file may have changed since it was found.
-func (r *representation) open(view *filetree.View) error {
-	if r.reader != nil {
-		return nil
+// standIn responds with the file of that name instead of a missing one, and reports whether it could.
+func (h *fileHandler) standIn(ctx *RequestCtx, name string, status int) bool {
+	if e := h.files.Lookup(UnsafeBytes(name)); e != nil {
+		setStandIn(ctx, status)
+		if h.serveEntry(ctx, e) {
+			dropValidators(ctx)
+			return true
+		}
 	}
-	file, info, err := view.Open(r.name)
+	view, err := h.files.View()
+	if err != nil {
+		return false
+	}
+	defer view.Release()
+	f, err := h.find(ctx, &view, name)
+	switch {
+	case err != nil || view.HasOnlyOne():
+		return false
+	case f.info.IsDir():
+		f.close()
+		return false
+	}
+	setStandIn(ctx, status)
+	h.serveFound(ctx, &view, &f)
+	dropValidators(ctx)
+	return true
+}
+
+// setStandIn sets what a response with a file that stands in for another has in its head.
+func setStandIn(ctx *RequestCtx, status int) {
+	ctx.SetStatusCode(status)
+	value := "no-cache"
+	if ctx.Response.Header.forbidsTransform() {
+		value = "no-cache, no-transform"
+	}
+	ctx.Response.Header.Set(HeaderCacheControl, value)
+}
+
+// dropValidators removes the validators of the page for missing files, which is not what the path names.
+func dropValidators(ctx *RequestCtx) {
+	if ctx.Response.StatusCode() == StatusNotFound {
+		ctx.Response.Header.Del(HeaderETag)
+		ctx.Response.Header.Del(HeaderLastModified)
+	}
+}
+
+// findPage looks for the file name.html, which stands for name.
+func (h *fileHandler) findPage(ctx *RequestCtx, view *filetree.View, name string) (f found, err error) {
+	if name == "." {
+		return f, fs.ErrNotExist
+	}
+	f, err = h.find(ctx, view, name+htmlSuffix)
 	switch {
 	case err != nil:
-		return err
-	case info.IsDir():
-		file.Close()
-		return fs.ErrNotExist
+	case f.info.IsDir():
+		f.close()
+		return found{}, fs.ErrNotExist
+	default:
+		h.files.AdmitAlias(view, name, f.name)
 	}
-	negotiated := r.negotiated
-	*r = newFileRepresentation(r.name, file, info)
-	r.negotiated = negotiated
-	return nil
+	return f, err
+}
+
+// htmlSuffix is what CleanURLs leaves out of paths.
+const htmlSuffix = ".html"
+
+// redirectToClean redirects the path of a file name.html to name, and reports whether it did. name.html exists.
+func (h *fileHandler) redirectToClean(ctx *RequestCtx, view *filetree.View, name string) bool {
+	raw, p := ctx.URI().PathOriginal(), ctx.Path()
+	last, ok := bytes.CutSuffix(raw[bytes.LastIndexByte(raw, '/')+1:], []byte(htmlSuffix))
+	clean, isPage := strings.CutSuffix(name, htmlSuffix)
+	switch {
+	case !ok || !isPage || string(p[bytes.LastIndexByte(p, '/')+1:]) != path.Base(name) || len(bytes.Trim(last, ".")) == 0:
+		return false
+	case len(h.indexes) > 0 && h.indexes[0] == path.Base(name):
+		last = nil
+	default:
+		if info, err := view.Stat(clean); err == nil && !info.IsDir() {
+			return false
+		}
+	}
+	redirectBelow(ctx, last, "")
+	return true
+}
+
+// setCacheControl sets Cache-Control by the first rule for the file of that name. It reports whether it did.
+func (h *fileHandler) setCacheControl(ctx *RequestCtx, name string) bool {
+	head := &ctx.Response.Header
+	if len(h.rules) == 0 || ctx.Response.StatusCode() != StatusOK || head.head.Fields.Has(field.CacheControl) {
+		return false
+	}
+	for i := range h.rules {
+		if r := &h.rules[i]; (!r.Hashed || files.IsHashed(name)) && files.Matches(r.Pattern, name) {
+			if r.Value != "" {
+				head.Set(HeaderCacheControl, r.Value)
+			}
+			return r.Value != ""
+		}
+	}
+	return false
+}
+
+// takeCacheControlBack removes what setCacheControl has set from a response without the file.
+func takeCacheControlBack(ctx *RequestCtx, isSet bool) {
+	switch status := ctx.Response.StatusCode(); {
+	case !isSet, status == StatusOK, status == StatusPartialContent, status == StatusNotModified:
+	default:
+		ctx.Response.Header.Del(HeaderCacheControl)
+	}
+}
+
+// acceptOf returns the value of the Accept header.
+func acceptOf(ctx *RequestCtx) string {
+	return string(bytes.Join(ctx.Request.Header.PeekAll(HeaderAccept), []byte(",")))
 }
 
 // redirectToSlash answers with a redirection to the path of the request with a slash
 // behind it. It is relative, so that it holds behind a proxy that changes paths, and
 // cannot lead to another host.
 func redirectToSlash(ctx *RequestCtx) {
-	u := ctx.URI()
-	raw := u.PathOriginal()
-	to := target.AppendSafePath([]byte("./"), raw[bytes.LastIndexByte(raw, '/')+1:])
-	to = append(to, '/')
-	if query := u.QueryString(); len(query) > 0 {
+	raw := ctx.URI().PathOriginal()
+	redirectBelow(ctx, raw[bytes.LastIndexByte(raw, '/')+1:], "/")
+}
+
+// redirectBelow redirects to another last segment of the path. segment may be part of the request's path.
+func redirectBelow(ctx *RequestCtx, segment []byte, suffix string) {
+	to := target.AppendSafePath([]byte("./"), segment)
+	to = append(to, suffix...)
+	if query := ctx.URI().QueryString(); len(query) > 0 {
 		to = target.AppendSafeQuery(append(to, '?'), query)
 	}
 	ctx.Response.Header.set(UnsafeBytes(HeaderLocation), to)
 	answerPlain(ctx, StatusMovedPermanently)
 }
 
+// notFound responds to a request for a file that does not exist.
 func (h *fileHandler) notFound(ctx *RequestCtx) {
-	if h.missing == nil {
+	mayFallBack := h.fallback != "" && files.IsRoute(ctx.Path())
+	switch {
+	case mayFallBack && files.PrefersPage(acceptOf(ctx)) && h.standIn(ctx, h.fallback, StatusOK):
+	case h.page404 != "" && h.standIn(ctx, h.page404, StatusNotFound):
+	case h.missing == nil:
 		ctx.NotFound()
-		return
+	default:
+		ctx.SetStatusCode(StatusNotFound)
+		h.missing(ctx)
 	}
-	ctx.SetStatusCode(StatusNotFound)
-	h.missing(ctx)
+	if mayFallBack {
+		ctx.Response.noteVariesBy(HeaderAccept)
+	}
 }
 
 // fail answers where a file cannot be opened. Errors that are not about the one

@@ -47,14 +47,57 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 // ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, osFiles().coded) }
 
-// ServeFS does the same as [ServeFile], but takes the file from filesystem.
+// ServeFS does the same as [ServeFile], but takes the file from filesystem. ServeFS caches the files of up to 64 different
+// embed.FS, or directories of an embed.FS. For files of any other fs.FS, there is no cache: use FS to cache the files of
+// [os.DirFS] and [os.Root.FS].
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	ServeFSLiteral(ctx, filesystem, decodedPath(path))
 }
 
 // ServeFSLiteral does the same as [ServeFileLiteral], but takes the file from filesystem.
 func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
-	serveOneFile(ctx, filesystem, UnsafeBytes(path), &codedFiles)
+	serveOneFile(ctx, fsHandler(filesystem), UnsafeBytes(path))
+}
+
+// TryServeFile does the same as [ServeFileLiteral], but returns an error if it cannot find or open a regular file at the
+// path. In that case, the response is unchanged. For a directory, and for a path with an empty segment, errors.Is(err,
+// fs.ErrNotExist) is true. Use TryServeFile to respond to missing files in your own way.
+func TryServeFile(ctx *RequestCtx, path string) error {
+	if files.HasEmptySegment(path[len(filepath.VolumeName(path)):]) || path == "" || os.IsPathSeparator(path[len(path)-1]) {
+		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return osFiles().coded.tryServe(ctx, filepath.Clean(path))
+}
+
+// TryServeFS does the same as [TryServeFile], but takes the file from filesystem. The argument path must be valid according
+// to fs.ValidPath.
+func TryServeFS(ctx *RequestCtx, filesystem fs.FS, path string) error {
+	if !fs.ValidPath(path) {
+		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return fsHandler(filesystem).tryServe(ctx, path)
+}
+
+// tryServe responds with a regular file, or returns an error.
+func (h *fileHandler) tryServe(ctx *RequestCtx, name string) error {
+	if e := h.files.Lookup(UnsafeBytes(name)); e != nil && h.serveEntry(ctx, e) {
+		return nil
+	}
+	view, err := h.files.View()
+	if err != nil {
+		return err
+	}
+	defer view.Release()
+	f, err := h.find(ctx, &view, name)
+	switch {
+	case err != nil:
+		return err
+	case f.info.IsDir():
+		f.close()
+		return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	h.serveFound(ctx, &view, &f)
+	return nil
 }
 
 // SendFile responds with the file at the given path. See [ServeFile]. Never build the path from data in a request.
@@ -106,8 +149,7 @@ func serveOSFile(ctx *RequestCtx, name string, h *fileHandler) {
 	h.serveName(ctx, name, asDir)
 }
 
-func serveOneFile(ctx *RequestCtx, tree fs.FS, p []byte, how *FS) {
-	h := how.handlerOnce(filetree.Of(tree, "."))
+func serveOneFile(ctx *RequestCtx, h *fileHandler, p []byte) {
 	name := path.Clean("/" + string(p))[1:]
 	switch {
 	case files.HasEmptySegment(string(p)):
@@ -115,8 +157,49 @@ func serveOneFile(ctx *RequestCtx, tree fs.FS, p []byte, how *FS) {
 		return
 	case name == "":
 		name = "."
+	case !endsInSlash(p):
+		if e := h.files.Lookup(UnsafeBytes(name)); e != nil && h.serveEntry(ctx, e) {
+			return
+		}
 	}
 	h.serveName(ctx, name, endsInSlash(p))
+}
+
+// maxFixed is how many file systems ServeFS caches.
+const maxFixed = 64
+
+// fixedHandlers serve single files of file systems that never change, one handler for each file system.
+var fixedHandlers struct {
+	sync.RWMutex
+	of map[filetree.Fixed]*fileHandler
+}
+
+// fsHandler returns a handler for single files of fsys. It has a cache if the files of fsys never change.
+func fsHandler(fsys fs.FS) *fileHandler {
+	id, fixed := filetree.FixedOf(fsys)
+	if !fixed {
+		return codedFiles.handlerOnce(filetree.Of(fsys, "."))
+	}
+	fixedHandlers.RLock()
+	h := fixedHandlers.of[id]
+	fixedHandlers.RUnlock()
+	if h != nil {
+		return h
+	}
+	tree := filetree.Of(fsys, ".")
+	h = codedFiles.handler(tree, tree)
+	fixedHandlers.Lock()
+	defer fixedHandlers.Unlock()
+	if known := fixedHandlers.of[id]; known != nil {
+		return known
+	}
+	if len(fixedHandlers.of) < maxFixed {
+		if fixedHandlers.of == nil {
+			fixedHandlers.of = map[filetree.Fixed]*fileHandler{}
+		}
+		fixedHandlers.of[id] = h
+	}
+	return h
 }
 
 // decodedPath returns the path that p, part of a URI, stands for. It may be relative.
@@ -129,7 +212,7 @@ func decodedPath(p string) string {
 // checked. The names in the cache were.
 func (h *fileHandler) serveCached(ctx *RequestCtx, p []byte) bool {
 	name, asDir, ok := cachedName(p)
-	if !ok {
+	if !ok || h.redirect && bytes.HasSuffix(name, []byte(htmlSuffix)) {
 		return false
 	}
 	e := h.files.Lookup(name)
@@ -137,8 +220,8 @@ func (h *fileHandler) serveCached(ctx *RequestCtx, p []byte) bool {
 		return false
 	}
 	if e.Index() != "" {
-		if !asDir && !endsInSlash(ctx.Path()) {
-			return false // a redirection
+		if e.IsAlias() == (asDir || endsInSlash(ctx.Path())) {
+			return false // a redirection, or the directory that has the same name as a page
 		}
 		e = h.files.Lookup(UnsafeBytes(e.Index()))
 		return e != nil && h.serveEntry(ctx, e)
@@ -168,6 +251,19 @@ func (h *fileHandler) serveEntry(ctx *RequestCtx, e *filetree.Entry) bool {
 	if e.Index() != "" {
 		return false
 	}
+	ruled := h.setCacheControl(ctx, e.Name())
+	if !h.sendEntry(ctx, e) {
+		if ruled {
+			ctx.Response.Header.Del(HeaderCacheControl)
+		}
+		return false
+	}
+	takeCacheControlBack(ctx, ruled)
+	return true
+}
+
+// sendEntry is serveEntry for the entry of a file, when Cache-Control is set.
+func (h *fileHandler) sendEntry(ctx *RequestCtx, e *filetree.Entry) bool {
 	ctx.Response.dropBodyAndCoding()
 	head := &ctx.Response.Header
 	var room [maxFileCodings]fileCoding
@@ -235,12 +331,16 @@ func (h *fileHandler) skipsIndex(index string) bool {
 
 // prepareFile derives from a file what responses say about it. The slot of a variant is its coding.
 func prepareFile(v *filetree.Variant, slot int, info fs.FileInfo, start []byte) {
-	if files.HasTime(v.Modified) {
+	if v.BareTag = v.Hash; files.HasTime(v.Modified) {
 		v.BareTag, _ = files.Tag(info)
-		if c := coding.Coding(slot); c != coding.Identity {
-			v.BareTag += "-" + c.String()
-		}
+	}
+	if c := coding.Coding(slot); c != coding.Identity && v.BareTag != "" {
+		v.BareTag += "-" + c.String()
+	}
+	if v.BareTag != "" {
 		v.Tag = strconv.AppendQuote(nil, v.BareTag)
+	}
+	if files.HasTime(v.Modified) {
 		v.LastModified = clock.AppendHTTPDate(nil, v.Modified.Truncate(time.Second))
 	}
 	if v.Type = files.TypeByName(v.Name); v.Type == "" {

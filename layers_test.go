@@ -43,7 +43,7 @@ var layers = map[string]layer{
 	"internal/coding":    {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
 	"internal/message":   {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
 	"internal/dial":      {ours: []string{"internal/ascii", "internal/callback", "internal/http1", "internal/message", "internal/poll", "internal/target"}, others: []string{"golang.org/x/net/http/httpproxy"}},
-	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target"}},
+	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target", "negotiate"}},
 	"internal/filetree":  {},
 	"internal/h2client":  {ours: []string{"internal/bufpool", "internal/clock", "internal/field", "internal/hpack", "internal/http2", "internal/message", "internal/poll"}, tests: []string{"golang.org/x/net/http2"}},
 	"internal/hpack":     {ours: []string{"internal/ascii", "internal/field"}, tests: []string{"golang.org/x/net/http2/hpack"}, sansIO: true},

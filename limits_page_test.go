@@ -70,6 +70,8 @@ func TestDocsFileCache(t *testing.T) {
 		"content in memory, all caches of the process together": fmt.Sprintf("%d MiB", filetree.MaxBytes>>20),
 		"open files, all caches of the process together":        fmt.Sprintf("%d, and at most an eighth of RLIMIT_NOFILE", filetree.MaxDescriptors),
 		"files and directories of one `FS`":                     fmt.Sprint(filetree.MaxEntries),
+		"hashes of files of an embed.FS, for one `FS`":          fmt.Sprint(filetree.MaxHashes),
+		"file systems that `ServeFS` caches":                    fmt.Sprint(maxFixed),
 		"a file in memory":                                      fmt.Sprintf("%d KiB", filetree.MaxInMemory>>10),
 		"`CheckEvery`":                                          fmt.Sprintf("%ds", int(defaultCheckEvery.Seconds())),
 		"`CacheDuration`":                                       fmt.Sprintf("%ds", int(FSHandlerCacheDuration.Seconds())),

@@ -100,10 +100,13 @@ func hasSuffixFold(b []byte, suffix string) bool {
 }
 
 // noteVaries adds Accept-Encoding to Vary, because the response depends on it (RFC 9110 §12.5.5).
-func (resp *Response) noteVaries() {
+func (resp *Response) noteVaries() { resp.noteVariesBy(HeaderAcceptEncoding) }
+
+// noteVariesBy adds the name of a request header to Vary.
+func (resp *Response) noteVariesBy(name string) {
 	fields := &resp.Header.head.Fields
-	if !anyLineHasToken(fields, field.Vary, "*") && !anyLineHasToken(fields, field.Vary, HeaderAcceptEncoding) {
-		resp.Header.Add(HeaderVary, HeaderAcceptEncoding)
+	if !anyLineHasToken(fields, field.Vary, "*") && !anyLineHasToken(fields, field.Vary, name) {
+		resp.Header.Add(HeaderVary, name)
 	}
 }
 

@@ -38,6 +38,8 @@ client-10k) pattern='^BenchmarkClientGetEndToEnd10KInmemory$' ;;
 client-wait) pattern='^BenchmarkClientGetEndToEndWaitConn[0-9]+Inmemory$' ;;
 heads) pattern='^Benchmark(SetAnd)?WriteResponse10Fields$' own=0.4 ;;
 server-100) pattern='^BenchmarkServerGet100ReqPerConn10KClients$' ;;
+files) pattern='^BenchmarkFile(Empty|1K|8K)$' peers=fasthttp own=1 ;;
+files-zipf) pattern='^BenchmarkFilesZipf$' peers=gallop-uncached own=1 ;;
 esac
 pattern=${2:-$pattern}
 goal=${goal:-$own}

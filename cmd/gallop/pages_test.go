@@ -399,3 +399,54 @@ func TestSPA(t *testing.T) {
 		t.Errorf("without --spa: %d %q", resp.StatusCode, body)
 	}
 }
+
+func TestListAsJSON(t *testing.T) {
+	dir := makeFiles(t, "b.txt", "A&.txt", "dir/x", ".env")
+	at := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)
+	for _, name := range []string{"b.txt", "A&.txt", "dir"} {
+		if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := serve(t, dir)
+	const stamp = `"modified":"2026-11-27T10:00:00Z"}`
+	d, a, b := `{"name":"dir","type":"directory",`+stamp, `{"name":"A\u0026.txt","type":"file","size":0,`+stamp, `{"name":"b.txt","type":"file","size":0,`+stamp
+	for query, want := range map[string]string{"": d + "," + a + "," + b, "?sort=name&order=desc": d + "," + b + "," + a} {
+		resp, body := p.get("GET", "/"+query, "Accept: application/json")
+		if resp.StatusCode != 200 || body != `{"entries":[`+want+"]}\n" || resp.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s\n%v", query, resp.StatusCode, body, resp.Header)
+		}
+		if resp.Header.Get("Vary") != "Accept" || resp.Header.Get("X-Content-Type-Options") != "nosniff" || resp.Header.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s: %v", query, resp.Header)
+		}
+	}
+	for _, accept := range []string{browserAccept, "Accept: */*", ""} {
+		if resp, body := p.get("GET", "/", accept); !strings.Contains(body, "<table") || resp.Header.Get("Vary") != "Accept" {
+			t.Errorf("%q: %v", accept, resp.Header)
+		}
+	}
+}
+
+func TestPageForMissingFiles(t *testing.T) {
+	dir := makeFiles(t, "about.html", "about/x", "404.html", "docs/a.html")
+	const page = "<h1>lost</h1>"
+	for name, text := range map[string]string{"404.html": page, "about.html": "about", "docs/a.html": "a"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := serve(t, dir)
+	for path, want := range map[string]string{"/about": "200 about", "/about.html": "200 about", "/docs/a": "200 a", "/none": "404 " + page, "/docs/b": "404 " + page, "/.env": "404 " + page} {
+		for _, accept := range []string{browserAccept, ""} {
+			if resp, body := p.get("GET", path, accept); fmt.Sprint(resp.StatusCode, " ", body) != want || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s: %d %s, want %s", path, resp.StatusCode, body, want)
+			}
+		}
+	}
+	if _, body := p.get("GET", "/about/"); !strings.Contains(body, "./x") {
+		t.Errorf("the directory beside a page: %s", body)
+	}
+	if resp, body := p.get("POST", "/none", browserAccept); resp.StatusCode != 405 || !strings.Contains(body, "GET and HEAD") {
+		t.Errorf("POST: %d %s", resp.StatusCode, body)
+	}
+}

@@ -1,6 +1,9 @@
 package files
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
 	"io/fs"
 	"strconv"
 	"time"
@@ -29,3 +32,14 @@ func Tag(info fs.FileInfo) (tag string, weak bool) {
 
 // HasTime reports whether t is a known modification time. The zero time and the Unix epoch mean that it is unknown.
 func HasTime(t time.Time) bool { return !t.IsZero() && t.Unix() != 0 }
+
+// ContentTag returns an entity tag, without quotes, for a file that has no modification time. The tag is a hash of the
+// content, so it is the same on every machine.
+func ContentTag(content io.Reader) (string, error) {
+	hash := sha256.New()
+	if _, err := io.Copy(hash, content); err != nil {
+		return "", err
+	}
+	var sum [sha256.Size]byte
+	return base64.RawURLEncoding.EncodeToString(hash.Sum(sum[:0])[:18]), nil
+}

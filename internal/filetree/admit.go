@@ -14,8 +14,8 @@ func (t *Tree) Admit(view *View, name string, info fs.FileInfo) *Entry {
 	if t.off || !t.isSecond(name) {
 		return nil
 	}
-	version, ok := versionOf(info)
-	if !ok || version.isYoung() {
+	version, ok := t.versionOf(info)
+	if !ok || version.isYoung() || version.fixed && version.size > MaxInMemory {
 		return nil
 	}
 	return t.insert(view, &Entry{name: name, version: version, negotiable: t.loader.IsNegotiable(name)})
@@ -40,6 +40,17 @@ func (t *Tree) AdmitIndex(view *View, dir, index string, before []string) {
 	e := &Entry{name: dir, version: version, index: index}
 	e.probes.Store(&probes)
 	t.insert(view, e)
+}
+
+// AdmitAlias caches that a name, which is not the name of a regular file, stands for another file, which exists.
+func (t *Tree) AdmitAlias(view *View, name, file string) {
+	if t.off || !t.isSecond(name) {
+		return
+	}
+	version, info, err := view.versionAt(name)
+	if err == nil && (info == nil || info.IsDir()) {
+		t.insert(view, &Entry{name: name, version: version, index: file, alias: true})
+	}
 }
 
 func (t *Tree) isSecond(name string) bool {
@@ -129,7 +140,7 @@ func (t *Tree) load(e *Entry, slot int, suffixes []string) (*Variant, []probe) {
 			return nil, nil
 		}
 		probes = append(probes, probe{name: name, version: version, coded: true})
-		if (version == Version{}) || info.IsDir() || info.Size() == 0 || t.loader.IsStale(info.ModTime(), time.Unix(0, e.version.modified)) {
+		if (version == Version{}) || info.IsDir() || info.Size() == 0 || !version.fixed && t.loader.IsStale(info.ModTime(), time.Unix(0, e.version.modified)) {
 			continue
 		}
 		return t.loadFile(&view, e, slot, name, version), probes

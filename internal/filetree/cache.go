@@ -3,6 +3,7 @@ package filetree
 import (
 	"hash/maphash"
 	"io/fs"
+	"math"
 	"os"
 	"reflect"
 	"runtime"
@@ -52,10 +53,13 @@ type Settings struct {
 
 // Configure sets how the tree uses its cache. It must be called before the first use.
 func (t *Tree) Configure(s Settings) {
-	t.off = s.Off || !keepsOpen || !t.isCacheable()
+	t.off = s.Off || !t.fixed && (!keepsOpen || !t.isCacheable())
 	t.every, t.keep, t.loader = s.Every, s.Keep, s.Loader
 	if s.Off {
 		t.every = -1
+	}
+	if t.fixed {
+		t.every = math.MaxInt64
 	}
 	t.seed = maphash.MakeSeed()
 }
@@ -160,7 +164,7 @@ func (t *Tree) agrees(e *Entry) bool {
 	if now, _, err := view.versionAt(e.name); err != nil || now != e.version || view.root != e.root {
 		return false
 	}
-	probes := e.probes.Load()
+	probes := t.probesOf(e)
 	if probes == nil {
 		return true
 	}
@@ -182,6 +186,16 @@ func (t *Tree) agrees(e *Entry) bool {
 		}
 	}
 	return true
+}
+
+// probesOf returns the probes of an entry. If each use checks, it waits while a variant is loaded. Variants that appear
+// later were therefore read after the caller's request began, and need no check.
+func (t *Tree) probesOf(e *Entry) *[]probe {
+	if t.every < 0 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+	}
+	return e.probes.Load()
 }
 
 // expire makes the next View check the root.

@@ -25,7 +25,8 @@ const Variants = 5
 type Entry struct {
 	name       string
 	version    Version // of the original
-	index      string  // of a directory, the name of its index file; "" for a regular file
+	index      string  // of a directory, the name of its index file; of an alias, of its file; "" for a regular file
+	alias      bool    // the name stands for the file index
 	negotiable bool    // siblings may be sent instead of the file
 	root       *root   // in which the entry was found, or nil
 
@@ -57,6 +58,7 @@ type Variant struct {
 	Modified time.Time
 	Data     []byte  // the content, if Shared is nil
 	Shared   *Shared // the content of a large file
+	Hash     string  // of the content, if the file never changes
 	Prepared         // what the program derives from the file
 
 	version Version
@@ -73,14 +75,19 @@ type Prepared struct {
 // Name returns the name of the entry.
 func (e *Entry) Name() string { return e.name }
 
-// Index returns the name of the index file of a directory, or "" for a regular file.
+// Index returns the name of the index file of a directory, or of the file of an alias, or "" for a regular file.
 func (e *Entry) Index() string { return e.index }
+
+// IsAlias reports whether the name stands for the file that Index returns. There may also be a directory of that name.
+func (e *Entry) IsAlias() bool { return e.alias }
 
 // IsNegotiable reports whether siblings may be sent instead of the file.
 func (e *Entry) IsNegotiable() bool { return e.negotiable }
 
 // Loader makes the variants of entries.
 type Loader struct {
+	// Hash returns a hash of the content of a file that never changes.
+	Hash     func(io.Reader) (string, error)
 	Siblings *Tree // the tree that has the precompressed siblings
 	// IsNegotiable reports whether siblings of a file with this name may be sent.
 	IsNegotiable func(name string) bool
@@ -107,7 +114,7 @@ func (v *View) versionAt(name string) (Version, fs.FileInfo, error) {
 	case err != nil:
 		return Version{}, nil, err
 	}
-	version, ok := versionOf(info)
+	version, ok := v.tree.versionOf(info)
 	if !ok || version.isYoung() {
 		return Version{}, nil, errUncached
 	}
@@ -120,13 +127,18 @@ func (t *Tree) read(view *View, name string) (*Variant, fs.FileInfo, []byte, err
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	version, ok := versionOf(info)
+	version, ok := t.versionOf(info)
 	from, isFile := file.(*os.File)
-	if !ok || !isFile || info.IsDir() || version.isYoung() {
+	if !ok || !isFile && !version.fixed || info.IsDir() || version.isYoung() {
 		file.Close()
 		return nil, nil, nil, errUncached
 	}
 	v := &Variant{Size: info.Size(), Modified: info.ModTime(), version: version}
+	if version.fixed {
+		defer file.Close()
+		err := t.readFixed(view, file, v, name)
+		return v, info, v.Data, err
+	}
 	if v.Size > MaxInMemory {
 		return t.share(v, from, info)
 	}

@@ -234,3 +234,49 @@ func TestRootSwappedDuringLoad(t *testing.T) {
 		t.Errorf("holds %d bytes", now)
 	}
 }
+
+// TestSiblingChangesWhileItIsLoaded changes a sibling while a first request loads it. A second request, which begins after
+// the change, must not get the content from before.
+func TestSiblingChangesWhileItIsLoaded(t *testing.T) {
+	dir := t.TempDir()
+	sibling := filepath.Join(dir, "a.css.gz")
+	write(t, filepath.Join(dir, "a.css"), "a")
+	write(t, sibling, "1")
+	time.Sleep(20 * time.Millisecond) // kernels before 6.13 keep the time of a tick
+	loading, changed := make(chan bool), make(chan bool)
+	tree := cached(t, dir, func(s *Settings) {
+		s.Loader.Prepare = func(v *Variant, slot int, _ fs.FileInfo, _ []byte) {
+			if slot == 1 && string(v.Data) == "1" {
+				close(loading)
+				<-changed
+			}
+		}
+	})
+	use(t, tree, "a.css")
+	use(t, tree, "a.css")
+	e := use(t, tree, "a.css")
+	suffixes := []string{".gz"}
+	first, second := make(chan *Variant), make(chan *Variant)
+	go func() { first <- tree.Load(e, 1, suffixes) }()
+	<-loading
+	write(t, sibling, "9")
+	go func() {
+		if e := use(t, tree, "a.css"); e != nil {
+			second <- tree.Load(e, 1, suffixes)
+		}
+		close(second)
+	}()
+	time.Sleep(20 * time.Millisecond) // lets the second request find the entry, if it does not wait
+	close(changed)
+	if got := content(t, <-first); got != "1" {
+		t.Errorf("the first request gets %q", got)
+	}
+	if got := content(t, <-second); got == "1" {
+		t.Error("the second request gets the content from before the change")
+	}
+	for e = nil; e == nil; e = use(t, tree, "a.css") {
+	}
+	if got := content(t, tree.Load(e, 1, suffixes)); got != "9" {
+		t.Errorf("%q afterwards", got)
+	}
+}

@@ -21,7 +21,9 @@ type Tree struct {
 	used atomic.Bool          // the tree has been opened before
 	kept atomic.Pointer[root] // the directory, open for all requests
 
-	plain bool // the files of fsys come from the operating system unchanged
+	plain  bool // the files of fsys come from the operating system unchanged
+	fixed  bool // the files of fsys never change
+	hashes hashes
 	cache
 }
 
@@ -50,7 +52,8 @@ func Unconfined(path string) *Tree { return newTree(&Tree{kind: host, base: path
 // Of returns the tree of the directory dir in fsys.
 func Of(fsys fs.FS, dir string) *Tree {
 	sub, err := fs.Sub(fsys, dir)
-	return newTree(&Tree{kind: foreign, fsys: sub, err: err, plain: isPlain(fsys)})
+	_, fixed := FixedOf(fsys)
+	return newTree(&Tree{kind: foreign, fsys: sub, err: err, plain: isPlain(fsys), fixed: fixed})
 }
 
 // newTree returns t without a cache. Configure turns the cache on.

@@ -8,6 +8,7 @@ type Version struct {
 	device, inode     uint64
 	size              int64
 	modified, changed int64 // in nanoseconds
+	fixed             bool  // the file never changes
 }
 
 // youth is how long a version may still belong to several contents. Some file systems store times in whole seconds. Tests
@@ -20,5 +21,5 @@ func SetYouth(d time.Duration) { youth = d }
 // isYoung reports whether the file changed so recently that the next change may have the same times. Times in the future
 // count as recent.
 func (v Version) isYoung() bool {
-	return v != Version{} && time.Now().UnixNano()-max(v.modified, v.changed) < int64(youth)
+	return v != Version{} && !v.fixed && time.Now().UnixNano()-max(v.modified, v.changed) < int64(youth)
 }

@@ -22,6 +22,9 @@ import (
 // Dotfiles are hidden, except .well-known (RFC 8615). For a directory, Static serves the file index.html in the directory. A
 // directory without an index.html counts as a missing file.
 //
+// Responses with files have the header X-Content-Type-Options: nosniff, so browsers never guess the type of a file. Files of an
+// embed.FS have an entity tag that is a hash of their content.
+//
 // If you use Static as middleware, it passes requests for missing files on to the next handler. Use Endpoint to serve files from a
 // route.
 //
@@ -36,6 +39,23 @@ type Static struct {
 	// CacheControl is the Cache-Control header that Static sends with files, such as "public, max-age=31536000, immutable". If
 	// CacheControl is empty, Static does not set the header.
 	CacheControl string
+
+	// CacheRules set the Cache-Control header of some files, for example of those whose names contain a hash. The first rule that
+	// matches a file applies instead of CacheControl. By default, there are no rules.
+	CacheRules []gallop.FileCacheRule
+
+	// CleanURLs makes Static serve the file about.html for the path "/about", if there is no file about. See
+	// gallop.FS.CleanURLs. By default, Static serves about.html only for "/about.html".
+	CleanURLs bool
+
+	// RedirectHTML makes Static redirect "/about.html" to "/about", and "/index.html" to "/". See gallop.FS.RedirectHTML.
+	// RedirectHTML works only together with CleanURLs.
+	RedirectHTML bool
+
+	// NotFoundFile is a file, such as "404.html", that Static sends with status 404 instead of a missing file. The response has the
+	// header Cache-Control: no-cache. Static then passes no GET or HEAD request on to the next handler. If both Fallback and
+	// NotFoundFile are set, Fallback comes first. By default, there is no such file.
+	NotFoundFile string
 
 	// Fallback is a file that Static serves instead of a missing file, for example the page of a single-page application. Static
 	// serves Fallback only if the client prefers HTML and the last segment of the path has no dot. A response with Fallback has the
@@ -85,7 +105,8 @@ func (s Static) Handler() web.Handler {
 // files returns the handler that serves files. If a file is missing, the handler sets status 404 and no body.
 func (s Static) files() gallop.RequestHandler {
 	server := &gallop.FS{
-		FS: s.FS, Root: s.Root, AcceptByteRange: true,
+		FS: s.FS, Root: s.Root, AcceptByteRange: true, CacheControl: s.CacheRules, NoSniff: true,
+		CleanURLs: s.CleanURLs, RedirectHTML: s.RedirectHTML, IndexNames: []string{indexName},
 		Compress: true, CompressBrotli: true, CompressZstd: true,
 		CompressedFileSuffixes: map[string]string{"gzip": ".gz", "br": ".br", "zstd": ".zst"},
 		PathRewrite:            func(ctx *gallop.RequestCtx) []byte { return ctx.UserValue(staticKey{}).([]byte) },
@@ -96,31 +117,54 @@ func (s Static) files() gallop.RequestHandler {
 
 type staticKey struct{}
 
+// indexName is the name of the file that stands for its directory.
+const indexName = "index.html"
+
 // serve serves a file, or Fallback, and reports whether there is one.
 func (s Static) serve(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err error) {
 	if s.Dotfiles || !isHidden(name) {
-		if found, err = try(c, files, name); found {
-			s.setCache(c, s.CacheControl)
+		hadCache := c.RequestCtx().Response.Header.Peek(gallop.HeaderCacheControl) != nil
+		if found, err = s.try(c, files, name); found && (hadCache || c.RequestCtx().Response.Header.Peek(gallop.HeaderCacheControl) == nil) {
+			s.setCache(c, s.CacheControl) // no rule has set it
 		}
 		if found || err != nil {
 			return found, err
 		}
 	}
-	if s.Fallback == "" || strings.Contains(s.Fallback, "//") || !wantsPage(c, name) {
-		return false, nil
+	if s.Fallback != "" && !strings.Contains(s.Fallback, "//") && wantsPage(c, name) {
+		if found, err = s.try(c, files, []byte(path.Clean("/"+s.Fallback))); found {
+			s.setCache(c, "no-cache")
+		}
+		if found || err != nil {
+			return found, err
+		}
 	}
-	if found, err = try(c, files, []byte(path.Clean("/"+s.Fallback))); found {
-		s.setCache(c, "no-cache")
+	return s.servePage(c, files), nil
+}
+
+// servePage serves NotFoundFile with status 404, and reports whether the file exists.
+func (s Static) servePage(c *web.Ctx, files gallop.RequestHandler) bool {
+	name := []byte(path.Clean("/" + s.NotFoundFile))
+	if s.NotFoundFile == "" || strings.Contains(s.NotFoundFile, "//") || !exists(files, name) {
+		return false
 	}
-	return found, err
+	r := c.RequestCtx()
+	r.SetStatusCode(gallop.StatusNotFound)
+	c.SetHeader(gallop.HeaderCacheControl, "no-cache")
+	r.SetUserValue(staticKey{}, name)
+	files(r)
+	r.RemoveUserValue(staticKey{})
+	r.Response.Header.Del(gallop.HeaderETag) // the validators are those of the page, and not of what the path names
+	r.Response.Header.Del(gallop.HeaderLastModified)
+	return true
 }
 
 // try serves a file and reports whether it exists. It redirects a directory with an index.html to its path with a trailing
-// slash. If no file is served, try restores the response's headers and empties its body.
-func try(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err error) {
+// slash, and with RedirectHTML the path of a page to the path without .html. If no file is served, try restores the response's headers and empties its body.
+func (s Static) try(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err error) {
 	r := c.RequestCtx()
 	if len(name) == 0 || name[len(name)-1] == '/' {
-		name = append(bytes.Clone(name), "index.html"...)
+		name = append(bytes.Clone(name), indexName...)
 	}
 	before := gallop.AcquireResponse()
 	defer gallop.ReleaseResponse(before)
@@ -130,7 +174,7 @@ func try(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err 
 	r.RemoveUserValue(staticKey{})
 	switch status := r.Response.StatusCode(); status {
 	case gallop.StatusMovedPermanently:
-		if exists(files, append(bytes.Clone(name), "/index.html"...)) {
+		if exists(files, append(bytes.Clone(name), "/"+indexName...)) || s.redirectsPage(r, name) {
 			return true, nil
 		}
 	case gallop.StatusNotFound, gallop.StatusForbidden, gallop.StatusBadRequest: // clients must not be able to tell these apart
@@ -145,6 +189,12 @@ func try(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err 
 	r.ResetBody()
 	before.Header.CopyTo(&r.Response.Header)
 	return false, err
+}
+
+// redirectsPage reports whether a redirect leads from a page to its path without .html, and not to a directory.
+func (s Static) redirectsPage(r *gallop.RequestCtx, name []byte) bool {
+	to, _, _ := bytes.Cut(r.Response.Header.Peek(gallop.HeaderLocation), []byte("?"))
+	return s.CleanURLs && s.RedirectHTML && bytes.HasSuffix(name, []byte(".html")) && !bytes.HasSuffix(to, []byte(".html/"))
 }
 
 // exists reports whether there is a file of this name.

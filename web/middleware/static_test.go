@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
 	"github.com/gallop-http/gallop/web/middleware"
 )
@@ -374,5 +375,66 @@ func TestStaticFallback(t *testing.T) {
 	app.Get("/*", middleware.Static{FS: fstest.MapFS{}, Fallback: "index.html"}.Endpoint())
 	if a := ask(t, app, "GET", "/x", "Accept: text/html"); a.status != 404 {
 		t.Errorf("a fallback that is not there: %d", a.status)
+	}
+}
+
+func TestStaticSite(t *testing.T) {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"index.html": "home", "about.html": "about", "docs/index.html": "docs", "404.html": "missing", "app.3f2a9c1b.js": "hashed", "app.js": "app", "x.html/a": "a",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text), ModTime: time.Unix(1_600_000_000, 0)}
+	}
+	app := newApp()
+	app.Get("/*", middleware.Static{
+		FS: files, CacheControl: "max-age=60", CacheRules: []gallop.FileCacheRule{{Hashed: true, Value: gallop.CacheImmutable}, {Pattern: "*.html", Value: "no-cache"}},
+		CleanURLs: true, RedirectHTML: true, NotFoundFile: "404.html",
+	}.Endpoint())
+	spa := newApp(middleware.Static{FS: files, Fallback: "index.html", NotFoundFile: "404.html"}.Handler())
+	spa.Post("/none", says("route"))
+	none := newApp(middleware.Static{FS: files, NotFoundFile: "none.html"}.Handler())
+	none.Get("/none", says("route"))
+	for _, tc := range []struct {
+		app            *web.App
+		method, target string
+		status         int
+		body, cache    string
+		location       string
+	}{
+		{app, "GET", "/app.3f2a9c1b.js", 200, "hashed", "public, max-age=31536000, immutable", ""},
+		{app, "GET", "/app.js", 200, "app", "max-age=60", ""},
+		{app, "GET", "/", 200, "home", "no-cache", ""},
+		{app, "GET", "/about", 200, "about", "no-cache", ""},
+		{app, "GET", "/about.html?q=1", 301, "*", "", "./about?q=1"},
+		{app, "GET", "/docs/index.html", 301, "*", "", "./"},
+		{app, "GET", "/docs", 301, "*", "", "./docs/"},
+		{app, "GET", "/docs/", 200, "docs", "no-cache", ""},
+		{app, "GET", "/x.html", 404, "missing", "no-cache", ""},
+		{app, "GET", "/none", 404, "missing", "no-cache", ""},
+		{app, "GET", "/none.html", 404, "missing", "no-cache", ""},
+		{app, "GET", "/.env", 404, "missing", "no-cache", ""},
+		{app, "HEAD", "/none", 404, "", "no-cache", ""},
+		{spa, "GET", "/users/7", 200, "home", "no-cache", ""},
+		{spa, "GET", "/none.js", 404, "missing", "no-cache", ""},
+		{spa, "GET", "/about", 200, "home", "no-cache", ""},
+		{spa, "GET", "/about.html", 200, "about", "", ""},
+		{spa, "POST", "/none", 200, "route", "", ""},
+		{none, "GET", "/none", 200, "route", "", ""},
+	} {
+		a := ask(t, tc.app, tc.method, tc.target, "Accept: text/html")
+		if a.status != tc.status || a.body != tc.body && tc.body != "*" {
+			t.Errorf("%s %s: %d %q, want %d %q", tc.method, tc.target, a.status, a.body, tc.status, tc.body)
+		}
+		a.want(t, "Cache-Control", tc.cache)
+		a.want(t, "Location", tc.location)
+		sniff := "nosniff"
+		if tc.body == "route" {
+			sniff = ""
+		}
+		a.want(t, "X-Content-Type-Options", sniff)
+		if a.status == 404 {
+			a.want(t, "ETag", "")
+			a.want(t, "Last-Modified", "")
+		}
 	}
 }

@@ -33,7 +33,9 @@ func newServe() *command {
 		long: `
 Serves the working directory unless you name DIR. For a directory with an index.html,
 browsers show that page. For any other directory, browsers show a list of the files
-that you can sort and filter.
+that you can sort and filter. Clients that prefer application/json get it as JSON.
+The path /about also finds about.html. If DIR has a file 404.html, it is sent for
+missing files.
 
 The server listens on all network interfaces, so every machine on your network can
 reach it. To keep it to this machine, use --addr localhost.

@@ -10,8 +10,11 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// indexName is the name of the page that is shown for a directory.
-const indexName = "index.html"
+// indexName is the name of the page that is shown for a directory, and missingName that of the page for missing files.
+const (
+	indexName   = "index.html"
+	missingName = "404.html"
+)
 
 // directory serves the files of a directory. gallop.FS decides which file a path names, and whether
 // to serve it. directory adds the lists and the error pages.
@@ -37,6 +40,7 @@ func (s *site) directory() (*directory, error) {
 	if !s.NoIndex {
 		files.IndexNames = []string{indexName}
 	}
+	files.NotFoundFile = missingName
 	d.serve = files.NewRequestHandler()
 	if s.SPA {
 		app := d.fileSystem()
@@ -51,6 +55,7 @@ func (d *directory) fileSystem() *gallop.FS {
 	return &gallop.FS{
 		FS:              d.files,
 		HideDotfiles:    !d.hidden,
+		CleanURLs:       true,
 		AcceptByteRange: true,
 		Compress:        d.compress,
 		CompressBrotli:  d.compress,
@@ -70,10 +75,15 @@ func (d *directory) handle(ctx *gallop.RequestCtx) {
 	case isFavicon(ctx):
 		sendFavicon(ctx)
 	}
-	if ctx.Response.StatusCode() >= 400 {
+	if ctx.Response.StatusCode() >= 400 && !isOwnPage(ctx) {
 		explain(ctx)
 	}
 	ctx.Response.Header.Set(gallop.HeaderXContentTypeOptions, "nosniff")
+}
+
+// isOwnPage reports whether the response is the site's page for missing files.
+func isOwnPage(ctx *gallop.RequestCtx) bool {
+	return ctx.Response.StatusCode() == gallop.StatusNotFound && bytes.HasPrefix(ctx.Response.Header.ContentType(), []byte("text/html"))
 }
 
 // isBareDirectory reports whether the path is that of a directory without an index page. gallop.FS
@@ -121,7 +131,7 @@ func sendFavicon(ctx *gallop.RequestCtx) {
 	ctx.SetBodyString(favicon)
 }
 
-// list sends the page that lists a directory.
+// list sends a page that lists a directory, or the list as JSON if the client prefers that.
 func (d *directory) list(ctx *gallop.RequestCtx) {
 	list, more, err := readList(d.files, dirName(ctx), d.hidden)
 	switch {
@@ -139,10 +149,15 @@ func (d *directory) list(ctx *gallop.RequestCtx) {
 	o.sort(list)
 	send := func(ctx *gallop.RequestCtx) {
 		ctx.Response.Reset()
-		listingPage.send(ctx, newListing(ctx, list, more, o))
+		if prefersJSON(ctx) {
+			sendJSON(ctx, list, more)
+		} else {
+			listingPage.send(ctx, newListing(ctx, list, more, o))
+		}
 	}
 	if d.compress {
 		send = gallop.CompressHandlerBrotliLevel(send, gallop.CompressBrotliDefaultCompression, gallop.CompressDefaultCompression)
 	}
 	send(ctx)
+	ctx.Response.Header.Add(gallop.HeaderVary, gallop.HeaderAccept)
 }

@@ -9,6 +9,7 @@
 //	files.go        serves the directory
 //	list.go         reads and sorts directories
 //	listing.go      makes the page that lists a directory
+//	listjson.go     makes the list for programs
 //	kinds.go        chooses the icons of that page
 //	failure.go      makes the error pages
 //	page.go         renders the templates in pages/ and sets their content security policy
