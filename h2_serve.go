@@ -177,13 +177,14 @@ func (c *h2Conn) changed() {
 	}
 }
 
-// settled is called when the last stream has ended. c is locked.
+// settled is called when the last stream has ended. c is locked. A connection of a loop is served again if that ends it. If the
+// client has hung up, its loop has already reported that, and does not report it again.
 func (c *h2Conn) settled() {
 	c.times.idle = h2Now()
 	switch {
 	case c.over:
 		c.drop()
-	case c.lc == nil || c.srv.ConnState != nil || c.isDone():
+	case c.lc == nil || c.srv.ConnState != nil || c.isDone() || c.lc.Ended():
 		c.wake()
 	}
 }

@@ -16,6 +16,8 @@ type Handler any
 
 type LoopConn struct{ Entry Entry }
 
+func (lc *LoopConn) Ended() bool { return false }
+
 func (lc *LoopConn) Kick() {}
 
 type loopParts struct{}

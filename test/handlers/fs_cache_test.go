@@ -42,7 +42,7 @@ func needsCache(t *testing.T) {
 // answer returns the whole response as text. The length is left out: the server adds it to a body in memory.
 func answer(resp *gallop.Response) string {
 	resp.Header.Del("Content-Length")
-	return fmt.Sprintf("%d %q %q", resp.StatusCode(), resp.Header.String(), resp.Body())
+	return fmt.Sprintf("%d %s %s", resp.StatusCode(), resp.Header.String(), resp.Body())
 }
 
 // TestCachedFilesRespondAlike compares the responses of the cache with those from the disk. It removes the small files
@@ -130,7 +130,7 @@ func TestCachedFilesRespondAlike(t *testing.T) {
 		}
 		if got != want[r] {
 			if wrong++; wrong <= 10 {
-				t.Errorf("%+v:\n%.400s, want\n%.400s", r, got, want[r])
+				t.Errorf("%+v:\n%.400q, want\n%.400q", r, got, want[r])
 			}
 		}
 	}

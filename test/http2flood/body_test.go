@@ -48,6 +48,7 @@ func TestBodiesInPieces(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+				t.Parallel()
 				s := start(t, over, tt.change)
 				p, err := dial(s.addr)
 				if err != nil {

@@ -108,6 +108,7 @@ func TestGoodClients(t *testing.T) {
 		}},
 	}
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+		t.Parallel() // nothing here depends on how much of the processor a server gets
 		s := start(t, over, stream)
 		end := time.Now().Add(floodTime())
 		var group sync.WaitGroup

@@ -28,7 +28,12 @@ const anyWindow = 1<<31 - 1
 
 var sieges = []siege{
 	{name: "responses that wait for a window (CVE-2016-1546)", begin: settings(0), next: openBig, pause: 100 * time.Millisecond, check: wantResets},
-	{name: "responses that nobody reads (CVE-2019-9517)", deaf: true, begin: settings(anyWindow), next: openBig},
+	{name: "responses that nobody reads (CVE-2019-9517)", deaf: true, begin: func(p *peer) {
+		settings(anyWindow)(p)
+		for p.frames < streams {
+			openBig(p)
+		}
+	}, next: func(p *peer) {}, pause: time.Millisecond},
 	{name: "acknowledgments that nobody reads", deaf: true, next: func(p *peer) { p.note(p.WritePing(false, [8]byte{})) }, pause: time.Millisecond},
 	{name: "resets that nobody reads (CVE-2019-9514)", deaf: true, next: func(p *peer) { p.open("GET", "/", true, "connection", "close") }, pause: 5 * time.Millisecond},
 	{name: "bodies that hardly arrive", begin: func(p *peer) {

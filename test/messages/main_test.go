@@ -1,0 +1,9 @@
+package messages_test
+
+import (
+	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+func TestMain(m *testing.M) { wiretest.RunWithRareGC(m) }
