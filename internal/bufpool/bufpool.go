@@ -22,7 +22,7 @@ const (
 	MaxSize = 1 << maxShift
 
 	minShift = 9
-	maxShift = 20
+	maxShift = 22
 	classes  = maxShift - minShift + 1
 )
 

@@ -21,8 +21,10 @@ func TestGetRoundsUpToAClass(t *testing.T) {
 		{4096, 4096},
 		{1<<20 - 1, 1 << 20},
 		{1 << 20, 1 << 20},
-		{1<<20 + 1, 1<<20 + 1},
-		{3 << 20, 3 << 20},
+		{1<<20 + 1, 2 << 20},
+		{4 << 20, 4 << 20},
+		{4<<20 + 1, 4<<20 + 1},
+		{5 << 20, 5 << 20},
 	} {
 		for range 3 { // new, and perhaps from the pool
 			b := Get(tc.size)
@@ -58,9 +60,9 @@ func TestPutKeepsOnlyWholeClasses(t *testing.T) {
 		{"a power of two below the smallest", 256, false},
 		{"smallest", 512, true},
 		{"between two", 1000, false},
-		{"largest", 1 << 20, true},
-		{"above the largest", 1<<20 + 1, false},
-		{"a power of two above the largest", 1 << 21, false},
+		{"largest", 4 << 20, true},
+		{"above the largest", 4<<20 + 1, false},
+		{"a power of two above the largest", 1 << 23, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			kept := false
