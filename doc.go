@@ -128,6 +128,7 @@
 //	compress_handler.go  a handler that compresses
 //	fs.go                the file server and settings
 //	fs_coding.go         compressed files
+//	fs_variant.go        compressed copies of cached files
 //	fs_content.go        serving any content
 //	fs_handler.go        from path to file
 //	fs_serve.go          serving one file, cached files

@@ -216,7 +216,7 @@ const defaultCheckEvery = time.Second
 // configure gives a tree its settings. siblings is the tree that has its precompressed files.
 func (f *FS) configure(tree, siblings *filetree.Tree) {
 	s := filetree.Settings{Off: f.SkipCache, Every: f.CheckEvery, Keep: f.CacheDuration, Loader: filetree.Loader{
-		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, IsStale: isOlder,
+		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, Encode: encodeVariant, IsStale: isOlder,
 	}}
 	if s.Every == 0 {
 		s.Every = defaultCheckEvery
