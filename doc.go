@@ -41,6 +41,7 @@
 //	request.go           a request
 //	response.go          a response
 //	response_coding.go   choosing codings, compressing responses
+//	response_policy.go   which responses are compressed
 //	stream_reader.go     writers turned into readers
 //	uri.go               a URI and its parts
 //	uri_parse.go         parsing a URI

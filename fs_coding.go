@@ -122,7 +122,7 @@ func (h *fileHandler) encodeListing(ctx *RequestCtx) {
 	resp := &ctx.Response
 	resp.noteVaries()
 	liked := h.liked(ctx, nil)
-	if len(liked) == 0 || !resp.isEncodable() {
+	if len(liked) == 0 || !usualPolicy.isEncodable(resp) {
 		return
 	}
 	if c := liked[0].coding; resp.encodeBytes(c, fileLevel(c)) {

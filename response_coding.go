@@ -4,100 +4,11 @@ import (
 	"bufio"
 	"io"
 
-	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/files"
-	"github.com/gallop-http/gallop/internal/message"
 )
-
-// minEncodedSize is the size in bytes from which compressing a body is worthwhile. Below, the headers cost more
-// than compression saves.
-const minEncodedSize = 200
-
-// isEncodable reports whether compressing the body is allowed and worthwhile.
-func (resp *Response) isEncodable() bool {
-	return resp.mayHaveBody() && resp.isBigEnough() && resp.allowsCoding()
-}
-
-// isBigEnough reports whether the body is large enough to compress. A stream of unknown size is.
-func (resp *Response) isBigEnough() bool {
-	if resp.IsBodyStream() {
-		return resp.size < 0 || resp.size >= minEncodedSize
-	}
-	return len(resp.Body()) >= minEncodedSize
-}
-
-// isBigEnoughForHead does the same as isBigEnough, but also accepts a handler that has set only the length and
-// no body.
-func (resp *Response) isBigEnoughForHead() bool {
-	if n := resp.Header.sentLength(); n >= 0 && !resp.IsBodyStream() && len(resp.Body()) == 0 {
-		return n >= minEncodedSize
-	}
-	return resp.isBigEnough()
-}
-
-// allowsCoding reports whether the head allows compression. The body must be whole, have no coding yet, and be
-// of a type that compresses well. The handler must not have set no-transform (RFC 9111 §5.2.2.6) or a digest of
-// the uncompressed bytes (RFC 9530 §2 and §3), which would be wrong then.
-func (resp *Response) allowsCoding() bool {
-	fields := &resp.Header.head.Fields
-	if !message.MayHaveBody(resp.StatusCode(), message.OtherMethod) || resp.StatusCode() == StatusPartialContent ||
-		fields.Has(field.ContentRange) || fields.Has(field.ContentEncoding) || !isCompressible(resp.Header.ContentType()) {
-		return false
-	}
-	return !resp.Header.hasDigest() && !resp.Header.forbidsTransform()
-}
-
-// isPartOfEncodable reports whether the response is a part of a content that could be compressed as a whole.
-func (resp *Response) isPartOfEncodable() bool {
-	contentType := resp.Header.ContentType()
-	return !resp.Header.head.Fields.Has(field.ContentEncoding) && !resp.Header.hasDigest() && !resp.Header.forbidsTransform() &&
-		(isCompressible(contentType) || ascii.HasPrefixFold(contentType, "multipart/byteranges"))
-}
-
-// isCompressible reports whether bodies of a media type usually compress well.
-func isCompressible(contentType []byte) bool {
-	mediaType, _ := ascii.Cut(contentType, ';')
-	mediaType = ascii.TrimOWS(mediaType)
-	for _, packed := range packedTypes {
-		if ascii.EqualFold(mediaType, packed) {
-			return false
-		}
-	}
-	for _, prefix := range packedFamilies {
-		if ascii.HasPrefixFold(mediaType, prefix) {
-			return false
-		}
-	}
-	for _, prefix := range [...]string{"text/", "application/", "font/", "model/"} {
-		if ascii.HasPrefixFold(mediaType, prefix) {
-			return !hasSuffixFold(mediaType, "+zip") && !hasSuffixFold(mediaType, "+gzip") && !hasSuffixFold(mediaType, "+zstd")
-		}
-	}
-	for _, image := range [...]string{"image/svg+xml", "image/bmp", "image/x-icon", "image/vnd.microsoft.icon"} {
-		if ascii.EqualFold(mediaType, image) {
-			return true
-		}
-	}
-	return len(mediaType) == 0
-}
-
-// packedTypes are compressed already, or so often that trying is not worthwhile.
-var packedTypes = [...]string{
-	"application/gzip", "application/x-gzip", "application/zip", "application/x-zip-compressed", "application/zstd",
-	"application/x-7z-compressed", "application/x-bzip", "application/x-bzip2", "application/x-xz", "application/vnd.rar",
-	"application/x-rar-compressed", "application/java-archive", "application/vnd.android.package-archive", "application/pdf",
-	"application/ogg", "application/mp4", "font/woff", "font/woff2", "application/font-woff",
-}
-
-// packedFamilies are prefixes of media types that are zip archives.
-var packedFamilies = [...]string{"application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument."}
-
-func hasSuffixFold(b []byte, suffix string) bool {
-	return len(b) >= len(suffix) && ascii.EqualFold(b[len(b)-len(suffix):], suffix)
-}
 
 // noteVaries adds Accept-Encoding to Vary, because the response depends on it (RFC 9110 §12.5.5).
 func (resp *Response) noteVaries() {
@@ -138,6 +49,7 @@ func (resp *Response) weakenFor(h *RequestHeader) {
 // compressor compresses responses with a coding that the client accepts. It chooses the coding that the client
 // likes best, and the first one among equals.
 type compressor struct {
+	compressPolicy
 	offers []coding.Coding
 	levels [coding.Zstd + 1]int
 }
@@ -152,18 +64,18 @@ func (c *compressor) compress(req *Request, resp *Response) {
 		resp.weakenFor(&req.Header)
 		return
 	}
-	if resp.StatusCode() == StatusPartialContent && resp.isPartOfEncodable() {
+	if resp.StatusCode() == StatusPartialContent && c.allowsPart(resp) {
 		resp.noteVaries() // because the full response does so: RFC 9110 §15.3.7
 		return
 	}
 	head := req.Header.IsHead()
-	if !resp.allowsCoding() || !head && !resp.isEncodable() || head && !resp.isBigEnoughForHead() {
+	if head && !c.isBigEnoughForHead(resp) || !head && !(resp.mayHaveBody() && c.isBigEnough(resp)) || !c.allows(resp) {
 		return
 	}
 	resp.noteVaries()
 	to := c.choose(&req.Header.head.Fields)
 	switch {
-	case to == coding.Identity:
+	case to == coding.Identity, c.guard.forbids(req, resp):
 	case head:
 		resp.ResetBody()
 		resp.noteEncoded(to)
@@ -194,7 +106,7 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 //   - The body has a media type that does not compress well.
 //   - The response has a header with a digest of the body, or Cache-Control: no-transform.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
-	resp.encode(coding.Gzip, level)
+	resp.encodeUsual(coding.Gzip, level)
 	return resp.Write(w)
 }
 
@@ -207,15 +119,19 @@ func (resp *Response) WriteDeflate(w *bufio.Writer) error {
 // WriteDeflateLevel compresses the body with deflate at the given level, and writes the response. See
 // [Response.WriteGzipLevel].
 func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
-	resp.encode(coding.Deflate, level)
+	resp.encodeUsual(coding.Deflate, level)
 	return resp.Write(w)
+}
+
+// encodeUsual compresses the body with coding c, unless the usual policy forbids that.
+func (resp *Response) encodeUsual(c coding.Coding, level int) {
+	if usualPolicy.isEncodable(resp) {
+		resp.encode(c, level)
+	}
 }
 
 // encode compresses the body with coding c, unless that does not help.
 func (resp *Response) encode(c coding.Coding, level int) {
-	if !resp.isEncodable() {
-		return
-	}
 	if resp.IsBodyStream() {
 		resp.encodeStream(c, level)
 	} else if !resp.encodeBytes(c, level) {

@@ -5,11 +5,11 @@ import (
 	brrr "github.com/molecule-man/go-brrr"
 )
 
-// go-brrr encodes, because it needs half of andybalholm's CPU time for the same bytes. andybalholm decodes, because its
-// decoder has met the input of strangers for years. docs/design/0017-compression.md has the measurements.
+// go-brrr encodes, because it needs half of andybalholm's CPU time. andybalholm decodes, because its decoder has read
+// untrusted input for years. docs/design/0017-compression.md has the measurements.
 
-// brotliWindow is the binary logarithm of the window in bytes. A stream of more than 64 KiB holds a multiple of its window
-// as long as it lasts: up to 8 MB with this window, and up to 30 MB with go-brrr's default. The window has no influence on
+// brotliWindow is the binary logarithm of the window in bytes. A stream of more than 64 KiB holds a multiple of its
+// window as long as it lasts. That is up to 8 MB, instead of 30 MB with go-brrr's default. The window has no influence on
 // bodies of up to 512 KiB.
 const brotliWindow = 19
 

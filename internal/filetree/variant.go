@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// A made variant is the original in a coding for which there is no precompressed sibling. The program makes it when a
-// request first needs it. It goes together with its entry, so it agrees with the disk as far as the entry does.
+// A made variant is the original in a coding for which there is no precompressed sibling. The program makes the variant
+// when a request first needs it. The variant is dropped together with its entry, so it is as fresh as the entry.
 
 // MaxMade is the size of the largest original of which variants are made. Larger originals would keep a request waiting.
 const MaxMade = 1 << 20
@@ -24,8 +24,8 @@ type made struct {
 	variant atomic.Pointer[Variant]
 }
 
-// Make returns the variant that Loader.Encode makes of the original for a slot without a sibling. The first call makes it,
-// and concurrent calls wait for that. If encoding is not worthwhile, the variant has Absent set. Make returns nil if the
+// Make returns the variant of a slot without a sibling. The first call makes the variant with Loader.Encode, and concurrent
+// calls wait for the result. If encoding is not worthwhile, the variant has Absent set. Make returns nil if the
 // variant cannot be made now, and the caller has to do without.
 //
 // If there is no room for the variant within the bounds, only this caller gets it.
