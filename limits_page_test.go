@@ -71,8 +71,10 @@ func TestDocsFileCache(t *testing.T) {
 		"open files, all caches of the process together":        fmt.Sprintf("%d, and at most an eighth of RLIMIT_NOFILE", filetree.MaxDescriptors),
 		"files and directories of one `FS`":                     fmt.Sprint(filetree.MaxEntries),
 		"a file in memory":                                      fmt.Sprintf("%d KiB", filetree.MaxInMemory>>10),
-		"`CheckEvery`":                                          fmt.Sprintf("%ds", int(defaultCheckEvery.Seconds())),
-		"`CacheDuration`":                                       fmt.Sprintf("%ds", int(FSHandlerCacheDuration.Seconds())),
+		"a file that is compressed in memory":                   fmt.Sprintf("%d MiB", maxEncodedFile>>20),
+		"compressed copies that are made at the same time":      fmt.Sprint(filetree.MaxMaking),
+		"`CheckEvery`":    fmt.Sprintf("%ds", int(defaultCheckEvery.Seconds())),
+		"`CacheDuration`": fmt.Sprintf("%ds", int(FSHandlerCacheDuration.Seconds())),
 	})
 }
 

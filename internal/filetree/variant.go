@@ -12,8 +12,8 @@ import (
 // MaxMade is the size of the largest original of which variants are made. Larger originals would keep a request waiting.
 const MaxMade = 1 << 20
 
-// maxMaking is how many variants all trees make at a time. Each encoder holds a few megabytes.
-const maxMaking = 4
+// MaxMaking is how many variants all trees make at a time. Each encoder holds a few megabytes.
+const MaxMaking = 4
 
 // making counts the variants that are being made.
 var making atomic.Int64
@@ -44,7 +44,7 @@ func (t *Tree) Make(e *Entry, slot int) *Variant {
 		return v
 	}
 	defer making.Add(-1)
-	if making.Add(1) > maxMaking {
+	if making.Add(1) > MaxMaking {
 		return nil
 	}
 	data, ok := original.content()

@@ -180,13 +180,13 @@ func TestFewVariantsAreMadeAtATime(t *testing.T) {
 		}
 	})
 	var wg sync.WaitGroup
-	for i := range maxMaking {
+	for i := range MaxMaking {
 		name := string(rune('a' + i))
 		write(t, filepath.Join(dir, name), "abc")
 		e := admitted(t, tree, name)
 		wg.Go(func() { tree.Make(e, 1) })
 	}
-	for made.Load() < maxMaking {
+	for made.Load() < MaxMaking {
 		time.Sleep(time.Millisecond)
 	}
 	write(t, filepath.Join(dir, "more"), "abc")
