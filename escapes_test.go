@@ -373,6 +373,7 @@ var escapeRows = map[string]string{
 	"CompressHandler":                                   "- a function that holds no request",
 	"CompressHandlerBrotliLevel":                        "- a function that holds no request",
 	"CompressHandlerLevel":                              "- a function that holds no request",
+	"CompressHandlerOptions":                            "- a function that holds no request",
 	"FSHandler":                                         "- a function that holds no request",
 	"FormValueFunc(0)":                                  "context of the form value function",
 	"HijackHandler(0)":                                  "connection of a HijackHandler",

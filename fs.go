@@ -14,6 +14,7 @@ import (
 //	fs_handler.go  takes a request from its path to a file, an index or a list of files
 //	fs_content.go  sends a content, or the parts of it that a request asks for
 //	fs_coding.go   chooses the content coding
+//	fs_variant.go  makes the compressed copies of cached files
 //	fs_serve.go    sends single files, and files from the cache
 
 // FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory, without
@@ -154,9 +155,10 @@ type FS struct {
 	// Compress makes FS send compressible files with gzip coding to clients that accept gzip. The name of a precompressed
 	// file is the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the precompressed file
 	// if it exists, is not empty, and is not older than the original. If there is no such precompressed file, FS
-	// compresses the original in memory. FS compresses only files of up to 1 MiB in memory. FS does not compress in memory
-	// if the client requests ranges, or if the response already has Cache-Control: no-transform. FS also compresses
-	// directory listings. FS writes nothing to disk.
+	// compresses the original in memory. FS compresses only files of up to 1 MiB in memory. If the original is in the cache,
+	// FS compresses the original once, at a higher level, and keeps the compressed copy in the cache. Without the cache, FS
+	// compresses the original for each response, unless the client requests ranges. FS does not compress in memory if the
+	// response already has Cache-Control: no-transform. FS also compresses directory listings. FS writes nothing to disk.
 	//
 	// If the response already has a Content-Encoding or a header with a digest of the file, FS sends the file
 	// unchanged.
@@ -292,7 +294,7 @@ const defaultCheckEvery = time.Second
 // configure gives a tree its settings. siblings is the tree that has its precompressed files.
 func (f *FS) configure(tree, siblings *filetree.Tree) {
 	s := filetree.Settings{Off: f.SkipCache, Every: f.CheckEvery, Keep: f.CacheDuration, Loader: filetree.Loader{
-		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, IsStale: isOlder,
+		Siblings: siblings, IsNegotiable: isNegotiable, Prepare: prepareFile, Encode: encodeVariant, IsStale: isOlder,
 	}}
 	s.Loader.Hash = files.ContentTag
 	if s.Every == 0 {

@@ -276,6 +276,15 @@ func (h *fileHandler) sendEntry(ctx *RequestCtx, e *filetree.Entry) bool {
 	if v == nil {
 		return false
 	}
+	onTheFly := c == coding.Identity && len(liked) > 0
+	if onTheFly {
+		if made := h.madeVariant(ctx, e, v, liked[0].coding); made != nil {
+			onTheFly = false
+			if !made.Absent {
+				v, c = made, liked[0].coding
+			}
+		}
+	}
 	if !v.Enter() {
 		h.files.Drop(e)
 		return false
@@ -284,7 +293,7 @@ func (h *fileHandler) sendEntry(ctx *RequestCtx, e *filetree.Entry) bool {
 		name: v.Name, size: v.Size, modified: v.Modified, tag: v.BareTag, cached: v,
 		ranges: true, negotiated: negotiated, coding: c,
 	}
-	if c == coding.Identity && len(liked) > 0 {
+	if onTheFly {
 		h.encodeInMemory(ctx, &r, liked[0].coding)
 	}
 	r.ranges = r.ranges && h.ranges

@@ -40,7 +40,7 @@ var layers = map[string]layer{
 	"internal/cookie":    {ours: []string{"internal/ascii", "internal/clock"}, others: []string{"golang.org/x/net/publicsuffix"}},
 	"internal/field":     {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":    {ours: []string{"internal/ascii"}, others: []string{"golang.org/x/net/idna"}, sansIO: true},
-	"internal/coding":    {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
+	"internal/coding":    {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/molecule-man/go-brrr"}},
 	"internal/message":   {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
 	"internal/dial":      {ours: []string{"internal/ascii", "internal/callback", "internal/http1", "internal/message", "internal/poll", "internal/target"}, others: []string{"golang.org/x/net/http/httpproxy"}},
 	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target", "negotiate"}},

@@ -73,8 +73,10 @@ func TestDocsFileCache(t *testing.T) {
 		"hashes of files of an embed.FS, for one `FS`":          fmt.Sprint(filetree.MaxHashes),
 		"file systems that `ServeFS` caches":                    fmt.Sprint(maxFixed),
 		"a file in memory":                                      fmt.Sprintf("%d KiB", filetree.MaxInMemory>>10),
-		"`CheckEvery`":                                          fmt.Sprintf("%ds", int(defaultCheckEvery.Seconds())),
-		"`CacheDuration`":                                       fmt.Sprintf("%ds", int(FSHandlerCacheDuration.Seconds())),
+		"a file that is compressed in memory":                   fmt.Sprintf("%d MiB", maxEncodedFile>>20),
+		"compressed copies that are made at the same time":      fmt.Sprint(filetree.MaxMaking),
+		"`CheckEvery`":    fmt.Sprintf("%ds", int(defaultCheckEvery.Seconds())),
+		"`CacheDuration`": fmt.Sprintf("%ds", int(FSHandlerCacheDuration.Seconds())),
 	})
 }
 

@@ -12,5 +12,6 @@ require (
 require (
 	github.com/andybalholm/brotli v1.2.7 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/molecule-man/go-brrr v1.3.1 // indirect
 	golang.org/x/text v0.41.0 // indirect
 )

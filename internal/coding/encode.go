@@ -8,16 +8,21 @@ func AppendEncode(dst, src []byte, c Coding, level int) []byte {
 	if c == Identity {
 		return append(dst, src...)
 	}
+	if level = c.clamp(level); c == Brotli && level >= firstSlowBrotli {
+		return appendSlowBrotli(dst, src, level)
+	}
 	z := acquireWriter(c, level)
-	defer ReleaseWriter(z)
 	if enc, ok := z.enc.(*zstd.Encoder); ok {
 		// With the whole input at hand, the frame states its size, and the decoder needs no window of its own.
-		return enc.EncodeAll(src, dst)
+		dst = enc.EncodeAll(src, dst)
+	} else {
+		z.Reset(nil)
+		z.out.b = dst
+		z.mustWrite(src)
+		dst = z.out.b
 	}
-	z.Reset(nil)
-	z.out.b = dst
-	z.mustWrite(src)
-	return z.out.b
+	ReleaseWriter(z) // not deferred: an encoder that panicked is not used again
+	return dst
 }
 
 // mustWrite writes src as a whole body to memory, which cannot fail.

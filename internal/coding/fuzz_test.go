@@ -2,7 +2,11 @@ package coding
 
 import (
 	"bytes"
+	"io"
 	"testing"
+
+	"github.com/andybalholm/brotli"
+	brrr "github.com/molecule-man/go-brrr"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -49,6 +53,47 @@ func FuzzRoundTrip(f *testing.F) {
 		got, err := AppendDecode(nil, src, ListOf(c), unlimited)
 		if err != nil || !bytes.Equal(got, body) {
 			t.Fatalf("%v level %d: %d bytes of %d, %v", c, level, len(got), len(body), err)
+		}
+	})
+}
+
+// FuzzBrotliLibraries compresses a body with one library and decompresses it with the other. The body is written in
+// pieces, some of them flushed, by an encoder that has abandoned another body before.
+func FuzzBrotliLibraries(f *testing.F) {
+	for _, name := range []string{"empty", "byte", "text", "noise"} {
+		for level := range uint8(12) {
+			body := samples()[name]
+			f.Add(level, uint16(700), body[:min(len(body), 5000)])
+		}
+	}
+	f.Add(uint8(5), uint16(1), samples()["long"][:200<<10]) // several meta-blocks, and more than the ring buffer had at first
+	f.Fuzz(func(t *testing.T, level uint8, piece uint16, body []byte) {
+		level %= 12
+		z := AcquireWriter(Brotli, int(level), io.Discard)
+		z.Write(body[:len(body)/3])
+		var ours bytes.Buffer
+		z.Reset(&ours)
+		size := int(piece) + 1 + len(body)/64 // at most 64 pieces
+		for i := 0; i < len(body); i += size {
+			z.Write(body[i:min(i+size, len(body))])
+			if i/size%2 == 1 {
+				z.Flush()
+			}
+		}
+		z.Close()
+		ReleaseWriter(z)
+		for way, src := range map[string][]byte{"stream": ours.Bytes(), "whole": AppendEncode(nil, body, Brotli, int(level))} {
+			got, err := io.ReadAll(brotli.NewReader(bytes.NewReader(src)))
+			if err != nil || !bytes.Equal(got, body) {
+				t.Fatalf("%s at level %d: %d bytes of %d, %v", way, level, len(got), len(body), err)
+			}
+		}
+		var theirs bytes.Buffer
+		w := brotli.NewWriterLevel(&theirs, int(level))
+		w.Write(body)
+		w.Close()
+		if got, err := brrr.Decompress(theirs.Bytes()); err != nil || !bytes.Equal(got, body) {
+			t.Fatalf("go-brrr reads level %d of andybalholm: %d bytes of %d, %v", level, len(got), len(body), err)
 		}
 	})
 }

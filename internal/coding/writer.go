@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/andybalholm/brotli"
+	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
@@ -53,6 +53,9 @@ func ReleaseWriter(z *Writer) {
 	if z == nil {
 		return
 	}
+	if z.out.w != nil {
+		bufpool.Put(z.out.b)
+	}
 	z.out = output{}
 	z.pool.Put(z)
 }
@@ -62,30 +65,67 @@ func (z *Writer) Write(p []byte) (int, error) { return z.enc.Write(p) }
 
 // Flush writes all buffered bytes, so the reader can decode everything written so far. Each Flush makes the output a
 // few bytes longer.
-func (z *Writer) Flush() error { return z.enc.Flush() }
+func (z *Writer) Flush() error {
+	if err := z.enc.Flush(); err != nil {
+		return err
+	}
+	return z.out.send()
+}
 
 // Close writes the rest and the end of the coding. It does not close the underlying writer.
-func (z *Writer) Close() error { return z.enc.Close() }
+func (z *Writer) Close() error {
+	if err := z.enc.Close(); err != nil {
+		return err
+	}
+	return z.out.send()
+}
 
 // Reset starts a new body that goes to w, regardless of the state of the previous one.
 func (z *Writer) Reset(w io.Writer) {
-	z.out = output{w: w}
+	z.out = output{w: w, b: z.out.b[:0]}
 	z.enc.Reset(&z.out)
 }
 
-// output is the destination of an encoder: w, or b if w is nil. The encoder keeps the address of the output, so a
-// pooled Writer does not hold on to a caller's writer.
+// outputSize is how many bytes an output collects for its writer.
+const outputSize = 8 << 10
+
+// output is the destination of an encoder: w, or b if w is nil. With w, b collects what encoders write in small pieces, so
+// that a flush is one write. The encoder keeps the address of the output, so a pooled Writer does not hold on to a
+// caller's writer.
 type output struct {
-	w io.Writer
-	b []byte
+	w   io.Writer
+	b   []byte
+	err error // of w
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	if o.w != nil {
-		return writeAll(o.w, p)
+	if o.w == nil {
+		o.b = append(o.b, p...)
+		return len(p), nil
+	}
+	if len(o.b)+len(p) > outputSize {
+		if err := o.send(); err != nil {
+			return 0, err
+		}
+		if len(p) > outputSize {
+			return writeAll(o.w, p)
+		}
+	}
+	if o.b == nil {
+		o.b = bufpool.Get(min(len(p), outputSize))
 	}
 	o.b = append(o.b, p...)
 	return len(p), nil
+}
+
+// send writes what was collected.
+func (o *output) send() error {
+	if o.w == nil || len(o.b) == 0 || o.err != nil {
+		return o.err
+	}
+	_, o.err = writeAll(o.w, o.b)
+	o.b = o.b[:0]
+	return o.err
 }
 
 func newEncoder(c Coding, level int, out *output) encoder {
@@ -95,7 +135,7 @@ func newEncoder(c Coding, level int, out *output) encoder {
 	case Deflate:
 		return must(zlib.NewWriterLevel(out, level))
 	case Brotli:
-		return brotli.NewWriterLevel(out, level)
+		return newBrotliEncoder(level, out)
 	case Zstd:
 		return newZstdEncoder(level, out)
 	}

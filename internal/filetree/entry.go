@@ -35,6 +35,7 @@ type Entry struct {
 	idle    int          // sweeps since the last use; guarded by the lock of the tree
 
 	variants [Variants]atomic.Pointer[Variant] // nil if not known yet; the first one is the original
+	made     [Variants]made                    // the variants that replace absent siblings
 
 	probes atomic.Pointer[[]probe] // what must still be true, besides the version of the original
 
@@ -93,6 +94,8 @@ type Loader struct {
 	IsNegotiable func(name string) bool
 	// Prepare fills in what is derived from a file. start has the first bytes of the file.
 	Prepare func(v *Variant, slot int, info fs.FileInfo, start []byte)
+	// Encode makes a variant of the original, whose content is in data. If that is not worthwhile, the result has Absent set.
+	Encode func(original *Variant, slot int, data []byte) *Variant
 	// IsStale reports whether a sibling is older than its original.
 	IsStale func(sibling, original time.Time) bool
 }
@@ -193,6 +196,9 @@ func (e *Entry) holds() (bytes, descriptors bool) {
 		if v := e.variants[i].Load(); v != nil && !v.Absent {
 			bytes = bytes || v.Shared == nil
 			descriptors = descriptors || v.Shared != nil
+		}
+		if v := e.made[i].variant.Load(); v != nil && !v.Absent {
+			bytes = true
 		}
 	}
 	return bytes, descriptors

@@ -74,6 +74,9 @@ func (e *Entry) close(to *account) {
 		if v := e.variants[i].Load(); v != nil {
 			v.release(to)
 		}
+		if v := e.made[i].variant.Load(); v != nil {
+			v.release(to)
+		}
 	}
 }
 

@@ -103,6 +103,7 @@ func TestCachedFilesRespondAlike(t *testing.T) {
 							f = []string{tag + peek(resp, "ETag")}
 						}
 						resp := serveOnce(t, around(files), method, target, f...)
+						withoutEncoder(resp)
 						answers[request{name, method, target, strings.Join(f, "|")}] = boundary(answer(resp), peek(resp, "Content-Type"))
 					}
 				}
@@ -128,12 +129,28 @@ func TestCachedFilesRespondAlike(t *testing.T) {
 		if r.target == "/d" || r.target == "/d/x.json/" {
 			continue // which looks at the disk
 		}
+		withoutStored := r.target == "/plain.css" || r.target == "/old.css" || r.target == "/large.bin"
+		if withoutStored && r.fields == "Accept-Encoding: gzip|Range: bytes=1-" {
+			continue // a part of a copy in memory, see TestCompressedCopies
+		}
 		if got != want[r] {
 			if wrong++; wrong <= 10 {
 				t.Errorf("%+v:\n%.400q, want\n%.400q", r, got, want[r])
 			}
 		}
 	}
+}
+
+// withoutEncoder removes what depends on the encoder from a response that was compressed: the cache keeps the bytes, and
+// can therefore give them a strong tag and serve parts of them. Stored files of this test are in no coding.
+func withoutEncoder(resp *gallop.Response) {
+	body, err := resp.BodyUncompressed()
+	if err != nil || len(resp.Header.ContentEncoding()) == 0 {
+		return
+	}
+	resp.SetBody(append([]byte(nil), body...))
+	resp.Header.Del("ETag")
+	resp.Header.Del("Accept-Ranges")
 }
 
 func withField(h gallop.RequestHandler, name, value string) gallop.RequestHandler {

@@ -177,3 +177,28 @@ func TestCompressSkips(t *testing.T) {
 		a.want(t, "Content-Encoding", tc.coding)
 	}
 }
+
+func TestCompressPolicy(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		options middleware.Compress
+		fields  []string
+		want    string
+	}{
+		{"default", middleware.Compress{}, []string{"Cookie: a=b"}, "gzip"},
+		{"default, from another site", middleware.Compress{}, []string{"Cookie: a=b", "Sec-Fetch-Site: cross-site"}, ""},
+		{"off", middleware.Compress{Guard: gallop.CompressGuardOff}, []string{"Cookie: a=b", "Sec-Fetch-Site: cross-site"}, "gzip"},
+		{"credentials", middleware.Compress{Guard: gallop.CompressGuardCredentials}, []string{"Cookie: a=b"}, ""},
+		{"size", middleware.Compress{MinSize: len(long)}, nil, "gzip"},
+		{"too small", middleware.Compress{MinSize: len(long) + 1}, nil, ""},
+		{"type", middleware.Compress{Types: []string{"text/*"}}, nil, "gzip"},
+		{"another type", middleware.Compress{Types: []string{"application/json"}}, nil, ""},
+	} {
+		app := newApp(tc.options.Handler())
+		app.Get("/", says(long))
+		t.Run(tc.name, func(t *testing.T) {
+			a := ask(t, app, "GET", "/", append([]string{"Accept-Encoding: gzip"}, tc.fields...)...)
+			a.want(t, "Content-Encoding", tc.want)
+		})
+	}
+}
