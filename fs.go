@@ -14,7 +14,6 @@ import (
 //	fs_handler.go  takes a request from its path to a file, an index or a list of files
 //	fs_content.go  sends a content, or the parts of it that a request asks for
 //	fs_coding.go   chooses the content coding
-//	fs_variant.go  makes the compressed copies of cached files
 //	fs_serve.go    sends single files, and files from the cache
 
 // FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory, without
