@@ -223,11 +223,16 @@ func (c *call) sendError(err error) error {
 
 // ended returns the status of a call whose stream has failed with err.
 func (c *call) ended(err error) error {
-	if !c.deadline.IsZero() && !time.Now().Before(c.deadline) {
-		return status.Error(codes.DeadlineExceeded, context.DeadlineExceeded.Error())
+	if c.isLate() {
+		return errLate
 	}
 	return status.Errorf(codes.Canceled, "the stream has ended: %v", err)
 }
+
+// isLate reports whether the deadline is over.
+func (c *call) isLate() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
+
+var errLate = status.Error(codes.DeadlineExceeded, context.DeadlineExceeded.Error())
 
 // finish sends the status of the call. The handler has returned.
 func (c *call) finish(st *status.Status) {
@@ -251,9 +256,10 @@ func (c *call) putStatus(st *status.Status) (_ *status.Status, first bool) {
 	}
 	resp := &c.ctx.Response
 	add := c.addTrailer
-	if c.response != nil {
-		c.late()
-	} else {
+	if c.response != nil && c.isLate() {
+		c.ctx.SetWriteDeadline(time.Time{}) // so that the trailers are sent
+	}
+	if c.response == nil {
 		if st.Code() != codes.OK {
 			resp.ResetBody()
 		}
@@ -271,13 +277,6 @@ func (c *call) putStatus(st *status.Status) (_ *status.Status, first bool) {
 func (c *call) addTrailer(name, value string) {
 	if c.ctx.Response.Header.AppendTrailer(name, value) != nil {
 		c.logLocked("the trailer %s was not sent: RFC 9110 §6.5.1 does not allow it", name)
-	}
-}
-
-// late lets the trailers be sent although the deadline is over.
-func (c *call) late() {
-	if !c.deadline.IsZero() {
-		c.ctx.SetWriteDeadline(time.Time{})
 	}
 }
 

@@ -85,6 +85,11 @@ func newSite(t *testing.T, w way, set func(rpc *gallopgrpc.Server, server *gallo
 	} else {
 		s.rpc.Configure(s.server)
 	}
+	serve := s.server.Handler
+	s.server.Handler = func(ctx *gallop.RequestCtx) {
+		ctx.SetUserValue("user", "value of the request")
+		serve(ctx)
+	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package gallopgrpc
 import (
 	"context"
 	"io"
+	"time"
 
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
@@ -25,7 +26,11 @@ func (c *call) serveStream(ctx *gallop.RequestCtx, in *receiver) {
 		ctx.Request.FullDuplex = true
 		ctx.SetReadDeadline(c.deadline)
 	}
-	ctx.SetWriteDeadline(c.deadline)
+	if c.deadline.IsZero() {
+		ctx.SetWriteDeadline(time.Time{})
+	} else {
+		ctx.SetWriteDeadline(c.deadline.Add(sendGrace))
+	}
 	s := &stream{c: c, ctx: c.context(), in: in}
 	if c.s.stream == nil {
 		c.stop(c.m.serve(c.m.impl, s))
@@ -35,6 +40,10 @@ func (c *call) serveStream(ctx *gallop.RequestCtx, in *receiver) {
 	info.FullMethod = c.path
 	c.stop(c.s.stream(c.m.impl, s, &info, c.m.serve))
 }
+
+// sendGrace is how long after the deadline a message may still wait for the client. Most clients end the call at the deadline. A
+// stream that the server ends within a message cannot have a status.
+const sendGrace = time.Second
 
 // Context implements grpc.ServerStream.
 func (s *stream) Context() context.Context { return s.ctx }
@@ -93,6 +102,9 @@ func (c *call) compressor() (comp encoding.Compressor, sent bool) {
 
 // send sends a message.
 func (c *call) send(v any) error {
+	if c.isLate() {
+		return errLate
+	}
 	comp, _ := c.compressor()
 	pool := mem.DefaultBufferPool()
 	buf := pool.Get(sendBuffer)
