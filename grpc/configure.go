@@ -10,8 +10,8 @@ import (
 // before the server starts. Configure changes these fields:
 //
 //   - Handler: requests with a gRPC content type go to [Server.Handler], and all others to the former Handler.
-//   - HeaderReceived: bodies of client streams are streamed. Bodies of other calls may have the size of the largest message.
-//   - ErrorHandler: calls that the server refuses, for example because the body is too large, get a gRPC status.
+//   - HeaderReceived: bodies of client streams are streamed, and bodies of other calls may be as large as MaxRecvMsgSize permits.
+//   - ErrorHandler: calls that the server refuses get a gRPC status.
 //   - Protocols: if it is nil, HTTP/1, HTTP/2 and HTTP/2 without TLS are turned on.
 func (s *Server) Configure(server *gallop.Server) {
 	other, header, refused := server.Handler, server.HeaderReceived, server.ErrorHandler

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// fields are the headers of a request that belong to its metadata, one after the other: the lengths of the name and of the
-// value as two bytes and four bytes, the name in lower case, the value. A map of them is made only if somebody asks for it, because
-// most handlers do not.
+// fields are the headers of a request that belong to its metadata. Each of them starts with two lengths: of the name in two
+// bytes, and of the value in four bytes. The name in lower case and the value follow. Most handlers never ask for metadata, so
+// a map is made only for those that do.
 type fields []byte
 
 const fieldStart = 2 + 4

@@ -34,7 +34,7 @@ func (b *receiver) setBytes(p []byte) { b.buf, b.w = p, len(p) }
 // unread returns the bytes that were not taken.
 func (b *receiver) unread() []byte { return b.buf[b.r:b.w] }
 
-// fill reads until n bytes were not taken. It returns io.EOF only if there are none at all.
+// fill reads until n bytes were not taken. At the end of the body it returns io.EOF, or errCutMessage if some bytes are left.
 func (b *receiver) fill(n int) error {
 	for b.w-b.r < n {
 		if b.err == nil && b.body == nil {
