@@ -598,3 +598,48 @@ func manyCalls(s *site, c testgrpc.TestServiceClient, sizes []int) {
 		s.Error(err)
 	}
 }
+
+// A handler can receive in one goroutine while another one waits for the client to read.
+func TestReceiveWhileSending(t *testing.T) {
+	const n, size = 60, 20_000 // more than all windows hold
+	sv := &service{duplex: func(d testgrpc.TestService_FullDuplexCallServer) error {
+		sent := make(chan error, 1)
+		go func() {
+			for range n {
+				if err := d.Send(&testpb.StreamingOutputCallResponse{Payload: payload(size)}); err != nil {
+					sent <- err
+					return
+				}
+			}
+			sent <- nil
+		}()
+		for {
+			if _, err := d.Recv(); err == io.EOF {
+				return <-sent
+			} else if err != nil {
+				return err
+			}
+		}
+	}}
+	onWays(t, serving(sv), func(s *site) {
+		d, err := s.client(grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<10)).FullDuplexCall(s.context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond) // the handler's messages fill the window
+		for range n {
+			if err := d.Send(&testpb.StreamingOutputCallRequest{Payload: payload(size)}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		d.CloseSend()
+		for i := range n {
+			if r, err := d.Recv(); err != nil || len(r.Payload.Body) != size {
+				s.Fatalf("message %d: %v", i, err)
+			}
+		}
+		if _, err := d.Recv(); err != io.EOF {
+			s.Error(err)
+		}
+	})
+}

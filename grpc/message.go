@@ -36,18 +36,17 @@ func tooLarge(done string, n int64, limit int) error {
 	return status.Errorf(codes.ResourceExhausted, "%s a message of %d bytes, which is larger than the limit of %d bytes", done, n, limit)
 }
 
-// decode decodes a message into v. kept tells that p is not used for anything else later.
-func (c *call) decode(flag byte, p []byte, kept bool, v any) (size int, err error) {
+// decode decodes a message into v.
+func (c *call) decode(flag byte, p []byte, v any) (size int, err error) {
 	if flag == 1 {
 		if p, err = c.decompress(p); err != nil {
 			return 0, err
 		}
-		kept = true
 	}
 	if m, ok := v.(proto.Message); ok && c.plain {
 		err = proto.Unmarshal(p, m)
 	} else {
-		if !kept { // a codec may keep the buffer
+		if flag == 0 { // a codec may keep the buffer
 			p = bytes.Clone(p)
 		}
 		err = c.codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(p)}, v)

@@ -127,7 +127,7 @@ func (c *call) recv(b *receiver, v any) error {
 	if err != nil {
 		return c.recvError(err)
 	}
-	size, err := c.decode(flag, p, false, v)
+	size, err := c.decode(flag, p, v)
 	if err != nil {
 		return err
 	}

@@ -72,8 +72,8 @@ func (s *stream) SendMsg(m any) error {
 
 // RecvMsg implements grpc.ServerStream. It first flushes what was sent, if it has to wait.
 func (s *stream) RecvMsg(m any) error {
-	if !s.in.holds() {
-		s.c.out.Lock()
+	// Without the lock, another goroutine sends. It may wait for the client, which may wait until this one has received.
+	if !s.in.holds() && s.c.out.TryLock() {
 		s.c.flush()
 		s.c.out.Unlock()
 	}
