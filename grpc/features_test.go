@@ -509,14 +509,15 @@ func TestShutdown(t *testing.T) {
 func TestIdleStream(t *testing.T) {
 	onWays(t, func(rpc *gallopgrpc.Server, server *gallop.Server) {
 		serving(&service{duplex: echoAll})(rpc, server)
-		server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = 100*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond
+		server.ReadTimeout, server.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
+		server.IdleTimeout, server.TLSHandshakeTimeout = 10*time.Second, 10*time.Second // the machine may be slow
 	}, func(s *site) {
 		d, err := s.client().FullDuplexCall(s.context())
 		if err != nil {
 			s.Fatal(err)
 		}
 		for range 2 {
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(500 * time.Millisecond)
 			d.Send(&testpb.StreamingOutputCallRequest{})
 			if _, err := d.Recv(); err != nil {
 				s.Fatal(err)
