@@ -33,6 +33,7 @@ type exchange struct {
 	began       time.Time      // when the first byte of the request was there
 	method      message.Method // as received: a handler cannot change it
 	awaits100   bool           // the client waits for 100 before it sends the body
+	streams     bool           // the handler is called before the body has arrived
 	maxBody     int64
 	readTimeout time.Duration
 	writeLimit  time.Duration
@@ -55,6 +56,7 @@ func (x *exchange) begin(c *conn.Conn) {
 	ctx.time = c.Now
 	ctx.connID, ctx.requestNum = c.ID, c.Turns
 	ctx.Request.isTLS, ctx.Request.maxArgs = c.TLS != nil, x.server.set.maxArgs
+	x.streams = x.server.StreamRequestBody
 }
 
 // settled reports whether settle was called for the present wire.
@@ -103,6 +105,7 @@ func (x *exchange) configure(rc RequestConfig) {
 	if rc.WriteTimeout > 0 {
 		x.writeLimit = rc.WriteTimeout
 	}
+	x.streams = x.streams || rc.StreamRequestBody
 }
 
 // runHandler calls the handler and reports whether it panicked. A handler that
@@ -164,7 +167,7 @@ func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 		ctx.hijackHandler = nil
 		last = true
-	case failure != nil && failure != ErrBodyClosed && failure != os.ErrDeadlineExceeded && !x.server.StreamRequestBody && ctx.stream.ex == nil:
+	case failure != nil && failure != ErrBodyClosed && failure != os.ErrDeadlineExceeded && !x.streams && ctx.stream.ex == nil:
 		return false, failure // the handler saw no body where there was one
 	}
 	if ctx.hijackHandler != nil {
@@ -217,7 +220,7 @@ func (x *exchange) abandon() (begun bool) {
 func (x *exchange) successor() *exchange {
 	n := x.another()
 	n.body, n.body.x = x.body, n
-	n.method, n.began, n.awaits100 = x.method, x.began, x.awaits100
+	n.method, n.began, n.awaits100, n.streams = x.method, x.began, x.awaits100, x.streams
 	n.maxBody, n.readTimeout, n.writeLimit = x.maxBody, x.readTimeout, x.writeLimit
 	return n
 }

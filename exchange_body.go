@@ -12,7 +12,7 @@ import (
 
 // bodyTooLarge reports whether the body is announced with more bytes than it may have.
 func (x *exchange) bodyTooLarge() bool {
-	return (x.body.kind == message.Fixed || x.body.kind == message.UntilClose) && x.body.left > x.maxBody && !x.server.StreamRequestBody
+	return (x.body.kind == message.Fixed || x.body.kind == message.UntilClose) && x.body.left > x.maxBody && !x.streams
 }
 
 // bodyBudget is how long a client may have taken for got bytes, at rate bytes a second.

@@ -66,7 +66,7 @@ func (b *requestBody) failure() error { return b.err }
 func (c *serverConn) takeBody(announced int64) error {
 	b := &c.body
 	req := &c.ctx.Request
-	stream := c.srv.StreamRequestBody
+	stream := c.streams
 	if c.bodyTooLarge() {
 		return ErrBodyTooLarge
 	}

@@ -104,7 +104,7 @@ func (c *serverConn) takeRequest() error {
 	}
 	if x.body.ended() {
 		ctx.life.canWatch = true
-		if announced == 0 && c.srv.StreamRequestBody {
+		if announced == 0 && x.streams {
 			ctx.Request.setStream(emptyBody{}, 0)
 		}
 		return nil

@@ -34,20 +34,20 @@ func (st *h2Stream) isBodiless() bool {
 
 // beginBody arranges that the body is collected or that the handler can read it. ready means that the handler can be called.
 func (st *h2Stream) beginBody(head *message.Head) (ready bool) {
-	x, s := st.x, st.c.srv
+	x := st.x
 	req := &x.ctx.Request
 	switch {
 	case x.body.kind == message.NoBody:
 		announced := head.Length == 0 || head.Body != message.NoBody // by a head without END_STREAM
-		if announced && s.StreamRequestBody {
+		if announced && x.streams {
 			req.setStream(emptyBody{}, 0)
 		}
 		return true
 	case head.MethodID == message.Connect:
 		return true
-	case s.StreamRequestBody || x.awaits100:
+	case x.streams || x.awaits100:
 		x.body.handle = &bodyHandle{body: &x.body, whole: x.maxBody}
-		x.body.whole = !s.StreamRequestBody
+		x.body.whole = !x.streams
 		req.body.source, req.body.size = x.body.handle, streamSize(x.body.announced)
 		return true
 	}

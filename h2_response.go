@@ -126,7 +126,6 @@ func (st *h2Stream) respondStream() {
 // beginStream writes the head of a response whose body is going to be written to the sink that beginStream returns.
 func (st *h2Stream) beginStream(none bool) streamSink {
 	x := st.x
-	x.awaits100 = false
 	x.limitWriting()
 	out := x.outgoing(time.Now())
 	resp := &x.ctx.Response
@@ -148,6 +147,7 @@ func (st *h2Stream) beginStream(none bool) streamSink {
 func (st *h2Stream) sendHead(out *outgoing, end bool) {
 	st.c.mu.Lock()
 	defer st.c.unlock()
+	st.x.awaits100 = false // another goroutine may read the body, see invite
 	st.c.borrow()
 	st.writeHead(out, end)
 }

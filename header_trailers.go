@@ -27,6 +27,21 @@ func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeByte
 // AddTrailer announces trailers in addition to the trailers that are already announced. See [RequestHeader.SetTrailer].
 func (h *header) AddTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), true) }
 
+// AppendTrailer adds a trailer without announcing its name in the Trailer header. Over HTTP/2, trailers need no
+// announcement. If the name or the value is malformed, or the header must not be a trailer, AppendTrailer returns
+// ErrBadTrailer. See [RequestHeader.SetTrailer].
+func (h *header) AppendTrailer(name, value string) error {
+	id, n, v := field.Lookup(UnsafeBytes(name)), UnsafeBytes(name), ascii.TrimOWS(UnsafeBytes(value))
+	if id == field.Unknown && !isFieldName(n) || message.ForbiddenTrailer(id, n) || ascii.IndexControl(v) != len(v) || !h.room(len(n)+len(v)) {
+		return ErrBadTrailer
+	}
+	if h.flags&namesAsGiven == 0 {
+		n = h.usualName(id, n)
+	}
+	field.Add(&h.trailers, id, n, v)
+	return nil
+}
+
 func (h *header) announce(names []byte, add bool) error {
 	l := &h.head.Fields
 	keep := add && h.flags&announced != 0

@@ -46,8 +46,8 @@ type RequestHandler func(ctx *RequestCtx)
 // ServeHandler serves the connection c. When the ServeHandler returns, the server closes c. See [Server.NextProto].
 type ServeHandler func(c net.Conn) error
 
-// RequestConfig contains limits for a single request. [Server.HeaderReceived] returns a RequestConfig. If a field is
-// zero or negative, the Server field with the same name applies.
+// RequestConfig contains settings for a single request. [Server.HeaderReceived] returns a RequestConfig. If a field is
+// zero, negative or false, the Server field with the same name applies.
 type RequestConfig struct {
 	// ReadTimeout limits the time to read the rest of the request after the header.
 	ReadTimeout time.Duration
@@ -57,6 +57,10 @@ type RequestConfig struct {
 
 	// MaxRequestBodySize limits the body of the request, in bytes.
 	MaxRequestBodySize int
+
+	// StreamRequestBody makes the server call Handler as soon as the header has arrived, as Server.StreamRequestBody does
+	// for all requests.
+	StreamRequestBody bool
 }
 
 // Server serves HTTP/1.1, HTTP/1.0, and HTTP/2 over TLS. The field Protocols turns protocols on and off. If you set only
@@ -86,8 +90,8 @@ type Server struct {
 	// ErrRequestLimit, errors.As finds a *ParseError with the status and the reason.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
-	// HeaderReceived is called after the header of a request was read. The function returns the limits for the rest of the
-	// request. If HeaderReceived is nil, the Server's own limits apply.
+	// HeaderReceived is called after the header of a request was read. The function returns the settings for the rest of
+	// the request. If HeaderReceived is nil, the Server's own settings apply.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
 	// ContinueHandler decides from the header whether to accept a request with Expect: 100-continue (RFC 9110 §10.1.1). If

@@ -209,3 +209,24 @@ func TestBodiesThatDoNotMatchContentLength(t *testing.T) {
 		c.wantAlive()
 	})
 }
+
+// A handler may begin its response while another goroutine reads the body. The race detector looks on.
+func TestBeginResponseWhileReading(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.serve(&gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+			body, read := ctx.RequestBodyStream(), make(chan string)
+			go func() {
+				all, _ := io.ReadAll(body)
+				read <- string(all)
+			}()
+			time.Sleep(time.Second) // until that goroutine waits
+			s, _ := ctx.StreamResponse()
+			io.WriteString(s, <-read)
+		}})
+		c := w.dial()
+		id := c.open("POST", "/", false)
+		time.Sleep(2 * time.Second)
+		c.data(id, "body", true)
+		c.want(c.await(id), 200, "body")
+	})
+}

@@ -43,6 +43,11 @@ func TestTrailersOfResponses(t *testing.T) {
 	onSites(t, func(w *site) {
 		w.handle(func(ctx *gallop.RequestCtx) {
 			h := &ctx.Response.Header
+			if string(ctx.Path()) == "/unannounced" {
+				h.AppendTrailer("Checksum", "abc")
+				ctx.SetBodyString("body")
+				return
+			}
 			if err := h.AddTrailer("Checksum"); err != nil {
 				w.t.Error(err)
 			}
@@ -65,8 +70,11 @@ func TestTrailersOfResponses(t *testing.T) {
 			}
 		})
 		c := w.dial()
-		for path, body := range map[string]string{"/body": "body", "/only": "", "/reader": "body", "/stream": "body", "/stream-only": ""} {
+		for path, body := range map[string]string{"/body": "body", "/only": "", "/reader": "body", "/stream": "body", "/stream-only": "", "/unannounced": "body"} {
 			st := c.want(c.get(path), 200, body)
+			if got := st.head.get("trailer") != ""; got != (path != "/unannounced") {
+				w.t.Errorf("%s: head %v", path, st.head)
+			}
 			if got := st.trailers.get("checksum"); got != "abc" || len(st.trailers) != 1 {
 				w.t.Errorf("%s: trailers %v", path, st.trailers)
 			}

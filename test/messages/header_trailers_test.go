@@ -113,6 +113,29 @@ func TestForbiddenTrailers(t *testing.T) {
 	}
 }
 
+func TestAppendTrailer(t *testing.T) {
+	var h gallop.ResponseHeader
+	h.Set("X-Sum", "of the head")
+	for _, c := range []struct {
+		name, value string
+		want        error
+	}{
+		{"x-sum", "1", nil}, {"X-Sum", " 2 ", nil}, {"Grpc-Status", "", nil},
+		{"Content-Length", "1", gallop.ErrBadTrailer}, {"Host", "a", gallop.ErrBadTrailer}, {"x-forwarded-for", "a", gallop.ErrBadTrailer},
+		{"not a token", "1", gallop.ErrBadTrailer}, {"", "1", gallop.ErrBadTrailer}, {"A", "1\r\nB: 2", gallop.ErrBadTrailer},
+	} {
+		if err := h.AppendTrailer(c.name, c.value); err != c.want {
+			t.Errorf("%q: %v", c.name, err)
+		}
+	}
+	if got := string(h.TrailerHeader()); got != "X-Sum: 1\r\nX-Sum: 2\r\nGrpc-Status: \r\n\r\n" {
+		t.Errorf("trailers %q", got)
+	}
+	if string(h.Peek("X-Sum")) != "of the head" || h.Peek("Trailer") != nil {
+		t.Errorf("head %q", h.Header())
+	}
+}
+
 func TestReceivedTrailersAreNotMerged(t *testing.T) {
 	const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum, X-None\r\nTrailer: X-Auth-User\r\n\r\n"
 	const section = "X-Sum: 1\r\nX-Auth-User: root\r\nContent-Type: text/evil\r\nHost: b\r\nX-Forwarded-Prefix: /admin\r\nMax-Forwards: 1\r\nx-sum: 2\r\n\r\n"

@@ -15,8 +15,8 @@ import (
 
 // Every page of docs/ is checked:
 //
-//   - A block of Go appears in a test file of the root or in a file below docs/ or examples/, so that it runs with the tests. Only the
-//     indentation may differ. If it does not, it is a whole program, which is vetted in a module of its own.
+//   - A block of Go appears in a test file of the root or in a file below docs/, examples/ or grpc/, so that it runs with the
+//     tests. Only the indentation may differ. If it does not, it is a whole program, which is vetted in a module of its own.
 //   - All other blocks are in one of docsLanguages.
 //   - Relative links lead to files of the repository, and their fragments to headings.
 //
@@ -41,7 +41,7 @@ func docsSources(t *testing.T) (sources []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"docs", "examples", "redisstore", "web/middleware"} {
+	for _, dir := range []string{"docs", "examples", "grpc", "redisstore", "web/middleware"} {
 		err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 			if filepath.Ext(name) == ".go" {
 				names = append(names, name)

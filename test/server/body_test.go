@@ -65,6 +65,38 @@ func TestHeaderReceivedSetsLimits(t *testing.T) {
 	})
 }
 
+// A request whose body is to be streamed reaches its handler before the body, and its body may be larger than others.
+func TestHeaderReceivedStreamsBodies(t *testing.T) {
+	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
+		s := &gallop.Server{MaxRequestBodySize: 3, Handler: func(ctx *gallop.RequestCtx) {
+			body := ctx.RequestBodyStream()
+			if body == nil {
+				fmt.Fprintf(ctx, "collected %q", ctx.PostBody())
+				return
+			}
+			all, err := io.ReadAll(body)
+			fmt.Fprintf(ctx, "streamed %q %v", all, err)
+		}, HeaderReceived: func(h *gallop.RequestHeader) gallop.RequestConfig {
+			return gallop.RequestConfig{StreamRequestBody: string(h.RequestURI()) == "/stream"}
+		}}
+		for range 2 { // the setting of one request is not that of the next
+			on.Talk(t, s, func(c *wiretest.Conversation) {
+				c.Send(servertest.PostTo("/stream", "01234"))
+				c.Want(200)
+				c.WantBody(`streamed "01234" <nil>`)
+				c.Send(servertest.PostTo("/", "012"))
+				c.Want(200)
+				c.WantBody(`collected "012"`)
+				c.Send(servertest.PostTo("/stream", ""))
+				c.Want(200)
+				c.WantBody(`streamed "" <nil>`)
+				c.Send(servertest.PostTo("/", "01234"))
+				c.Want(413)
+			})
+		}
+	})
+}
+
 func TestContinueIsSentByTheFirstRead(t *testing.T) {
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		expect := wiretest.Request("POST", "/", "Content-Length: 5", "Expect: 100-continue")
