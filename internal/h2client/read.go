@@ -227,6 +227,7 @@ func (call *Call) lost(err error) {
 
 // stop resets the stream of a response that cannot be used. The lock of c is held.
 func (call *Call) stop(err error) {
+	call.wantsHead = false // Wait returns err
 	if call.err == nil {
 		call.err = err
 	}
