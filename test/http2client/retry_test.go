@@ -274,7 +274,9 @@ func TestExecutions(t *testing.T) {
 		rounds = 500 // of 2000 requests each
 	}
 	var responses, failures, executed int
-	defer func() { t.Logf("%d requests were executed; %d calls got a response, %d failed", executed, responses, failures) }()
+	defer func() {
+		t.Logf("%d requests were executed; %d calls got a response, %d failed", executed, responses, failures)
+	}()
 	for seed := range uint64(rounds) {
 		synctest.Test(t, func(t *testing.T) {
 			x := &executions{rand: rand.New(rand.NewPCG(seed, 2)), count: map[string]int{}}
