@@ -23,7 +23,7 @@ func TestIdentity(t *testing.T) {
 	case wiretest.Long() && servertest.RaceEnabled:
 		calls = 8_000
 	case wiretest.Long():
-		calls = 84_000 // so many for each of 40 goroutines and 3 peers are 10^7
+		calls = 63_000 // so many for each of 40 goroutines and 4 peers are 10^7
 	}
 	onPeers(t, func(t *testing.T, c *gallop.HostClient) {
 		var good atomic.Int64
