@@ -327,7 +327,10 @@ func (st *h2Stream) end() {
 	case st.restTail == nil && st.x.ctx.Response.view == nil && !st.shared:
 		st.leaveRest()
 	}
-	if !st.isBatched() {
+	switch {
+	case !st.onLoop:
+		c.flushSoon()
+	case !st.isBatched():
 		c.flush()
 	}
 }
