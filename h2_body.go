@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/field"
@@ -49,9 +50,17 @@ func (st *h2Stream) beginBody(head *message.Head) (ready bool) {
 		x.body.handle = &bodyHandle{body: &x.body, whole: x.maxBody}
 		x.body.whole = !x.streams
 		req.body.source, req.body.size = x.body.handle, streamSize(x.body.announced)
+		st.messages = carriesMessages(head)
 		return true
 	}
 	return st.collect()
+}
+
+// carriesMessages reports whether a request body consists of messages, between which the client may pause: those of gRPC and of the
+// streams of Connect.
+func carriesMessages(head *message.Head) bool {
+	media := head.Fields.PeekID(field.ContentType)
+	return ascii.HasPrefixFold(media, "application/grpc") || ascii.HasPrefixFold(media, "application/connect+")
 }
 
 // collect has the body collected. complete means that it has arrived already.
@@ -295,7 +304,7 @@ func (st *h2Stream) readDeadline(start time.Time) (at time.Time) {
 		return *by
 	}
 	x := st.x
-	if rate := x.server.set.bodyRate; rate > 0 {
+	if rate := x.server.set.bodyRate; rate > 0 && !st.messages {
 		at = start.Add(bodyBudget(st.got, rate) - st.waited)
 	}
 	return clock.Earlier(at, clock.After(x.began, x.readTimeout))

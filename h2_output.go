@@ -3,6 +3,7 @@ package gallop
 import (
 	"context"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -53,6 +54,26 @@ func (c *h2Conn) flush() {
 		bufpool.Put(c.engine.LendOut(nil))
 	}
 }
+
+// flushSoon is flush for handlers off the loop. On a busy connection, it lets the handlers of other streams append their output first,
+// and one of them sends for all. If the last write was long ago, other goroutines need the processor for longer, so flushSoon does
+// not wait for them. c is locked, but not meanwhile.
+func (c *h2Conn) flushSoon() {
+	if c.lc != nil && c.held > 1 && h2Now()-c.times.progress < int64(h2Burst) {
+		if c.yielding {
+			return
+		}
+		c.yielding = true
+		c.unlock()
+		runtime.Gosched()
+		c.mu.Lock()
+		c.yielding = false
+	}
+	c.flush()
+}
+
+// h2Burst is how soon one write follows another on a busy connection.
+const h2Burst = time.Millisecond
 
 // push sends what the socket of a loop's connection accepts. c is locked.
 func (c *h2Conn) push() {
@@ -248,7 +269,11 @@ func (st *h2Stream) writeError() error {
 func (st *h2Stream) flush() error {
 	st.c.mu.Lock()
 	defer st.c.unlock()
-	st.c.flush()
+	if st.onLoop {
+		st.c.flush()
+	} else {
+		st.c.flushSoon()
+	}
 	return st.mayWrite()
 }
 

@@ -37,6 +37,8 @@ type h2Stream struct {
 	taken  bool      // the handler has the stream, see AcceptStream
 	shared bool      // a handler that was left behind may still use the stream
 
+	messages bool      // the request body consists of messages, so MinBodyRate does not apply
+
 	protocol string // of an extended CONNECT, in lower case
 
 	gone atomic.Bool // lost was called
@@ -325,7 +327,10 @@ func (st *h2Stream) end() {
 	case st.restTail == nil && st.x.ctx.Response.view == nil && !st.shared:
 		st.leaveRest()
 	}
-	if !st.isBatched() {
+	switch {
+	case !st.onLoop:
+		c.flushSoon()
+	case !st.isBatched():
 		c.flush()
 	}
 }
@@ -379,7 +384,7 @@ func (st *h2Stream) recycle() {
 	}
 	x.awaits100 = false
 	st.c, st.excess, st.reason = nil, nil, nil
-	st.judged, st.onLoop, st.taken, st.starved, st.protocol = false, false, false, false, ""
+	st.judged, st.onLoop, st.taken, st.starved, st.messages, st.protocol = false, false, false, false, false, ""
 	st.got, st.owed, st.waited, st.paused, st.err = 0, 0, 0, 0, nil
 	st.window, st.fresh = 0, 0
 	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false

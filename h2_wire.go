@@ -60,6 +60,7 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	turned   bool        // a stream in ready may have its handler called
 	lent     bool        // the engine has a buffer for its output
 	flushing bool        // a goroutine writes the output
+	yielding bool        // a handler is about to flush, see flushSoon
 	broken   bool        // nothing can be sent any more
 	over     bool        // the connection is closed
 	ticks    bool        // the connection is in the queue of the ticker, or its tick is about to begin

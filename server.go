@@ -210,7 +210,8 @@ type Server struct {
 	ReadTimeout time.Duration
 
 	// MinBodyRate is the minimum average rate of a request body, in bytes per second. The server does not check the
-	// rate during the first five seconds. Zero means 240. A negative value means no minimum.
+	// rate during the first five seconds. Zero means 240. A negative value means no minimum. Over HTTP/2, streams of gRPC and
+	// Connect are exempt if StreamRequestBody is set, because their clients may pause between messages.
 	MinBodyRate int
 
 	// WriteTimeout limits the time to write a response. Zero means that the total time is unlimited, but the client must

@@ -104,6 +104,40 @@ func TestFullDuplexOverHTTP2(t *testing.T) {
 	}, "gallop, whole bodies")
 }
 
+// Close of a request body ends a Read on another goroutine, although the client sends nothing. The response is complete all the same,
+// and other streams go on.
+func TestCloseWhileReadingOverHTTP2(t *testing.T) {
+	h := beside(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "hello")
+		w.(http.Flusher).Flush()
+		read := make(chan error)
+		go func() {
+			for {
+				if _, err := r.Body.Read(make([]byte, 10)); err != nil {
+					read <- err
+					return
+				}
+			}
+		}()
+		time.Sleep(20 * time.Millisecond)
+		r.Body.Close()
+		if err := <-read; err == io.EOF {
+			t.Error(err)
+		}
+		w.Header().Set(http.TrailerPrefix+"X-Sum", "1")
+	})
+	servedH2(t, h, func(t *testing.T, url string, client *http.Client) {
+		besides(t, url, client, func() {
+			body, w := io.Pipe()
+			defer w.Close()
+			resp := do(t, client, requestTo(t, "POST", url, body))
+			if got := bodyOf(t, resp); got != "hello" || resp.Trailer.Get("X-Sum") != "1" {
+				t.Errorf("%q, trailers %v", got, resp.Trailer)
+			}
+		})
+	}, "gallop, whole bodies", "gallop in net/http")
+}
+
 // besides runs f while another stream is open on the connection, whose handler echoes lines, and checks that this stream is
 // not affected.
 func besides(t *testing.T, url string, client *http.Client, f func()) {

@@ -9,6 +9,7 @@ import (
 	"net/textproto"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/gallop-http/gallop"
 )
@@ -18,14 +19,15 @@ import (
 type body struct {
 	stream io.Reader // may be read at any time; nil for a body in memory
 
-	mu     sync.Mutex
-	data   []byte             // what is left of a body in memory
-	err    error              // why that is not all of it
-	ctx    *gallop.RequestCtx // nil once the handler has returned
-	req    *http.Request      // gets the trailers
-	life   *requestContext    // ends if the client turns out to be gone
-	closed bool
-	ended  bool // it was read to its end
+	mu      sync.Mutex
+	data    []byte             // what is left of a body in memory
+	err     error              // why that is not all of it
+	ctx     *gallop.RequestCtx // nil once the handler has returned
+	req     *http.Request      // gets the trailers
+	life    *requestContext    // ends if the client turns out to be gone
+	closed  bool
+	ended   bool // it was read to its end
+	reading int  // reads of stream that are running
 }
 
 // maxBytesReader is the type of the reader that http.MaxBytesReader returns.
@@ -88,15 +90,18 @@ func (b *body) Read(p []byte) (int, error) {
 		defer b.mu.Unlock()
 		return b.readData(p)
 	}
+	b.reading++
 	b.mu.Unlock()
 	n, err := b.stream.Read(p)
-	switch {
-	case err == nil:
-	case err == io.EOF:
-		b.mu.Lock()
+	b.mu.Lock()
+	if b.reading--; err == io.EOF {
 		b.readTrailers()
-		b.mu.Unlock()
-	case errors.Is(err, gallop.ErrBodyClosed):
+	}
+	closed := b.closed
+	b.mu.Unlock()
+	switch {
+	case err == nil, err == io.EOF:
+	case closed, errors.Is(err, gallop.ErrBodyClosed):
 		err = http.ErrBodyReadAfterClose
 	case isLost(err):
 		b.life.cancel(context.Canceled)
@@ -140,11 +145,18 @@ func (b *body) readTrailers() {
 	}
 }
 
-// Close implements io.Closer. The server skips the rest of the body.
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// Close implements io.Closer. The server skips the rest of the body. Over HTTP/2, as in net/http, a Read that waits returns.
+// grpc-go waits for that.
 func (b *body) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
+	if b.reading > 0 && b.ctx != nil && b.req.ProtoMajor == 2 {
+		_ = b.ctx.SetReadDeadline(longAgo)
+	}
 	return nil
 }
 

@@ -115,12 +115,16 @@ func (w *response) announce(lists []string) {
 		w.trailers = true
 		return
 	}
-	for _, list := range lists {
-		for name := range strings.SplitSeq(list, ",") {
-			if name = strings.TrimSpace(name); name != "" && w.ctx.Response.Header.AddTrailer(name) == nil {
-				w.trailers = true
-				w.announced = append(w.announced, http.CanonicalHeaderKey(name))
-			}
+	all := strings.Join(lists, ",")
+	for name := range strings.SplitSeq(all, ",") {
+		w.announced = append(w.announced, http.CanonicalHeaderKey(strings.TrimSpace(name)))
+	}
+	h := &w.ctx.Response.Header
+	h.AddTrailer(all) // skips names that must not be trailers
+	for name := range h.Trailers() {
+		if slices.Contains(w.announced, http.CanonicalHeaderKey(string(name))) {
+			w.trailers = true
+			break
 		}
 	}
 }

@@ -98,7 +98,21 @@ func textOf(err error) string {
 	}
 	unnamed := *failed
 	unnamed.Method, unnamed.URL = "", ""
-	return ownText(&unnamed)
+	text := ownText(&unnamed)
+	if _, ok := failed.Err.(*gallop.StreamError); ok {
+		return resetText(text)
+	}
+	return text
+}
+
+// resetText gives the text about a stream that the server has reset the beginning and the end that net/http's text has. connect-go
+// looks for both, and for the error code between them.
+func resetText(text string) string {
+	what, code, ok := strings.Cut(text, " the HTTP/2 stream: ")
+	if !ok {
+		return text
+	}
+	return "stream error: " + what + " the HTTP/2 stream; " + code + "; received from peer"
 }
 
 // ownText returns the text of err with the prefix of this package.

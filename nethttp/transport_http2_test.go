@@ -2,12 +2,14 @@ package nethttp_test
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -45,5 +47,36 @@ func TestTransportHTTP2(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// connect-go finds the error code of a reset stream in the text of the error, after "stream error: " and before "; received from
+// peer", as net/http has it.
+func TestTransportResetTexts(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			io.WriteString(w, "hello")
+			w.(http.Flusher).Flush()
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	transport := &nethttp.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	defer transport.CloseIdleConnections()
+	for _, path := range []string{"/head", "/body"} {
+		resp, err := transport.RoundTrip(requestTo(t, "POST", s.URL+path, http.NoBody))
+		if path == "/body" {
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = io.ReadAll(resp.Body)
+		}
+		var reset *gallop.StreamError
+		if err == nil || !strings.HasPrefix(err.Error(), "stream error: nethttp: ") || !errors.As(err, &reset) || reset.Code != 2 ||
+			!strings.HasSuffix(err.Error(), "; INTERNAL_ERROR; received from peer") {
+			t.Errorf("%s: %T %v", path, err, err)
+		}
 	}
 }

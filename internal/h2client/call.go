@@ -165,11 +165,11 @@ func (call *Call) Wait(until time.Time) (Progress, error) {
 		switch {
 		case len(call.interims) > 0:
 			return GotInterim, nil
-		case call.err != nil:
-			return 0, call.err
-		case call.gotHead && call.wantsHead:
+		case call.gotHead && call.wantsHead: // even if the stream was reset meanwhile
 			call.wantsHead = false
 			return GotHead, nil
+		case call.err != nil:
+			return 0, call.err
 		case call.ended:
 			return GotResponse, nil
 		case !until.IsZero() && !time.Now().Before(until):

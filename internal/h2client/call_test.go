@@ -150,6 +150,29 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
+// If the stream is reset after the head of a response that is not collected, the head counts, and reading the body fails.
+func TestResetAfterHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := script(t, testOptions(), Hooks{})
+		r := get("/")
+		r.Collects, r.WantsHead = false, true
+		call := c.must(t, r)
+		p.wants("HEADERS 1 end")
+		p.head(1, false, ":status", "200")
+		p.must(p.fr.WriteData(1, false, []byte("hello")))
+		p.must(p.fr.WriteRSTStream(1, http2.ErrCodeInternal))
+		synctest.Wait()
+		if progress, err := call.Wait(time.Time{}); progress != GotHead || err != nil {
+			t.Error(progress, err)
+		}
+		text, err := readAll(call)
+		if reset, ok := err.(*ResetError); text != "hello" || !ok || reset.Code != 2 {
+			t.Errorf("%q, %v", text, err)
+		}
+		call.Close(true)
+	})
+}
+
 // Calls that end early reset their stream only, and the window that their bytes took is given back.
 func TestEarlyClose(t *testing.T) {
 	c := serve(t, testOptions(), func(w http.ResponseWriter, r *http.Request) { io.Copy(w, zeros{}) })

@@ -55,6 +55,7 @@ type Conn struct {
 	errs     []string      // types of errors that were not counted yet
 	used     bool          // there was a call, or Start was called
 	reading  bool          // a goroutine reads
+	handling bool          // it does something else than wait in socket.read, which Close of the socket waits for
 	retiring bool          // it is about to stop
 	closed   bool
 	in       []byte // the start of a frame of which the rest has not arrived, while nobody reads
@@ -97,7 +98,7 @@ func (c *Conn) Start() {
 func (c *Conn) Close() {
 	c.mu.Lock()
 	graceful := c.failed == nil && c.broken == nil && !c.writing
-	wasClosed := c.closed
+	wasClosed, handling := c.closed, c.handling
 	c.closed = true
 	c.fail(net.ErrClosed)
 	c.changed = false // the owner knows
@@ -105,6 +106,8 @@ func (c *Conn) Close() {
 	c.unlock()
 	switch {
 	case wasClosed:
+	case handling:
+		go c.nc.Close()
 	case graceful:
 		c.nc.Close()
 	default:
@@ -117,8 +120,12 @@ func (c *Conn) endFailed(patient bool) {
 	c.mu.Lock()
 	ends := c.failed != nil && !c.closed && !(patient && c.writing)
 	c.closed = c.closed || ends
+	handling := c.handling
 	c.unlock()
-	if ends {
+	switch {
+	case ends && handling:
+		go c.nc.Close()
+	case ends:
 		c.hangUp()
 	}
 }

@@ -1,7 +1,11 @@
 package h2client
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -229,5 +233,39 @@ func TestCountError(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A hook may close the connection, also while the reading goroutine calls it, and also on a socket, whose Close waits until nothing
+// reads.
+func TestCloseInHook(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	var c *Conn
+	c = New(client, testOptions(), Hooks{RoomChanged: func() {
+		if c.Room() == 0 {
+			c.Close()
+		}
+	}})
+	c.Start()
+	fr := http2.NewFramer(server, server)
+	if err := errors.Join(fr.WriteSettings(), fr.WriteGoAway(0, http2.ErrCodeNo, nil)); err != nil {
+		t.Fatal(err)
+	}
+	server.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.Copy(io.Discard, server); os.IsTimeout(err) {
+		t.Error("the client does not close the connection")
 	}
 }

@@ -68,6 +68,39 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
+// MinBodyRate does not apply to bodies that consist of messages, between which a client may pause. ReadTimeout does.
+func TestPausedMessages(t *testing.T) {
+	for media, pauses := range map[string]bool{
+		"application/grpc": true, "application/grpc-web+proto": true, "Application/Connect+JSON": true, "application/connect": false,
+	} {
+		t.Run(media, func(t *testing.T) {
+			onSites(t, func(w *site) {
+				errs := make(chan error, 1)
+				w.serve(&gallop.Server{ReadTimeout: 4 * time.Minute, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+					if r := ctx.RequestBodyStream(); r != nil && string(ctx.Path()) == "/body" {
+						_, err := io.Copy(io.Discard, r)
+						errs <- err
+					}
+				}})
+				c := w.dial()
+				id := c.open("POST", "/body", false, "content-type: "+media)
+				time.Sleep(3 * time.Minute)
+				c.data(id, "some", true)
+				if err := await(w, errs); (err == nil) != pauses {
+					w.t.Errorf("after a pause, the handler gets %v", err)
+				}
+				begun := time.Now()
+				c.data(c.open("POST", "/body", false, "content-type: "+media), "some", false)
+				if err := await(w, errs); err == nil {
+					w.t.Error("ReadTimeout has no effect")
+				} else if pauses {
+					w.between(begun, "the handler", 4*time.Minute, 4*time.Minute+2*time.Second)
+				}
+			})
+		})
+	}
+}
+
 // The time of a response is limited, whether the handler streams it or has returned.
 func TestWriteTimeout(t *testing.T) {
 	for _, tt := range []struct {

@@ -82,7 +82,24 @@ var peers = []struct {
 		t.Cleanup(func() { s.Shutdown() })
 		return secured(t, ln.Addr().String())
 	}},
+	{"gallop on a socket", overSocket},
 	{"net/http", func(t *testing.T) *gallop.HostClient { return overStd(t, echoStd) }},
+}
+
+// overSocket returns a client for a gallop server without TLS, over TCP.
+func overSocket(t *testing.T) *gallop.HostClient {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &gallop.Server{Handler: echo, Protocols: protocols(h2c)}
+	go s.Serve(ln)
+	c := &gallop.HostClient{Addr: ln.Addr().String(), Protocols: protocols(h2c), DetailedErrors: true}
+	t.Cleanup(func() {
+		c.CloseIdleConnections()
+		s.Shutdown()
+	})
+	return c
 }
 
 func secured(t *testing.T, addr string) *gallop.HostClient {

@@ -271,8 +271,12 @@ func (x *executions) serve(nc net.Conn) {
 func TestExecutions(t *testing.T) {
 	rounds := 5
 	if wiretest.Long() {
-		rounds = 500
+		rounds = 500 // of 2000 requests each
 	}
+	var responses, failures, executed int
+	defer func() {
+		t.Logf("%d requests were executed; %d calls got a response, %d failed", executed, responses, failures)
+	}()
 	for seed := range uint64(rounds) {
 		synctest.Test(t, func(t *testing.T) {
 			x := &executions{rand: rand.New(rand.NewPCG(seed, 2)), count: map[string]int{}}
@@ -309,6 +313,7 @@ func TestExecutions(t *testing.T) {
 				})
 			}
 			group.Wait()
+			responses, failures, executed = responses+good, failures+failed, executed+len(x.count)
 			if good < 100 || failed == 0 {
 				t.Errorf("%d calls were successful, and %d failed", good, failed)
 			}
