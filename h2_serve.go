@@ -51,6 +51,7 @@ func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 		if len(seat.Input.Unread()) > 0 || first && len(c.partial) > 0 { // the output may have been full before
 			c.feed(&seat.Input, sinceEpoch(seat.Now))
 			seat.Input.ReleaseHead(seat.Set.Poison)
+			seat.Input.Widen()
 		}
 		c.work()
 		if n := c.wait(seat); n != conn.Step {

@@ -381,7 +381,7 @@ func (st *h2Stream) recycle() {
 	st.c, st.excess, st.reason = nil, nil, nil
 	st.judged, st.onLoop, st.taken, st.starved, st.protocol = false, false, false, false, ""
 	st.got, st.owed, st.waited, st.paused, st.err = 0, 0, 0, 0, nil
-	st.window, st.fresh = 0, 0
+	st.window, st.fresh, st.body.last = 0, 0, 0
 	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
 	st.rest, st.restTail = nil, nil
 	if st.tail.Len() > 0 {
