@@ -138,7 +138,7 @@ func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 
 // errHeadExceeds refuses a request with a head that is too large. The other errors refuse requests as HTTP/1 does.
 var (
-	errHeadExceeds   = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+	errHeadExceeds   = error(&ErrSmallBuffer{refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5", ErrSmallReadBuffer)})
 	errTargetTooLong = parseError(http1.ErrTargetTooLong)
 	errMethodTooLong = parseError(http1.ErrMethodTooLong)
 )

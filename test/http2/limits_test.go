@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -222,6 +223,24 @@ func TestMaxRequestLineBytes(t *testing.T) {
 			w.t.Errorf("a request with a large header, too: %v", st.head)
 		}
 		c.want(c.get("/"), 200, "ok")
+	})
+}
+
+// A head that exceeds a limit is refused with an error that ErrorHandlers written for fasthttp know.
+func TestLargeHeadsWithAnErrorHandler(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.serve(&gallop.Server{MaxHeaderBytes: 1000, MaxHeaderFields: 10, Handler: func(*gallop.RequestCtx) {},
+			ErrorHandler: func(ctx *gallop.RequestCtx, err error) {
+				if _, ok := err.(*gallop.ErrSmallBuffer); ok && errors.Is(err, gallop.ErrSmallReadBuffer) {
+					ctx.Error("too big", gallop.StatusRequestHeaderFieldsTooLarge)
+				} else {
+					ctx.Error("error when parsing request", gallop.StatusBadRequest)
+				}
+			}})
+		c := w.dial()
+		c.want(c.get("/", "x-large: "+strings.Repeat("x", 1000)), 431, "too big")
+		c.want(c.get("/", slices.Repeat([]string{"x-many: x"}, 11)...), 431, "too big")
+		c.wantAlive()
 	})
 }
 
