@@ -289,12 +289,17 @@ func (st *h2Stream) awaitBytes() error {
 	return nil
 }
 
-// invite says 100 (Continue) if the client waits for that. The lock of c is held.
+// invite says 100 (Continue) if the client waits for that, and sends the head of a response that reads the body. The lock of c is
+// held.
 func (st *h2Stream) invite() {
 	if st.x.awaits100 {
 		st.x.awaits100 = false
 		st.c.borrow()
 		st.c.engine.Respond(st.id, StatusContinue, nil, false)
+	}
+	if st.late {
+		st.c.borrow()
+		st.writeLate()
 	}
 	st.c.flush()
 }

@@ -62,6 +62,8 @@ type h2Stream struct {
 	err      error         // why nothing can be read or written any more
 	cutRead  bool          // reads fail
 	cutWrite bool          // writes fail
+	late     bool          // the head of the response is sent with the first bytes of the body, see respondStream
+	length   int64         // for that head, see outgoing
 	rest     []byte
 	restEnds bool // the stream ends with rest
 	restTail *field.List
@@ -382,7 +384,7 @@ func (st *h2Stream) recycle() {
 	st.judged, st.onLoop, st.taken, st.starved, st.protocol = false, false, false, false, ""
 	st.got, st.owed, st.waited, st.paused, st.err = 0, 0, 0, 0, nil
 	st.window, st.fresh, st.body.last = 0, 0, 0
-	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
+	st.late, st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false, false
 	st.rest, st.restTail = nil, nil
 	if st.tail.Len() > 0 {
 		st.tail.Reset()
