@@ -65,11 +65,11 @@ func (c *h2Conn) work() {
 	var known target.KnownHost // most requests of a client are for one host
 	for {
 		c.mu.Lock()
-		st, behind := c.todo.pop(), c.ready.first != nil
+		st, behind := c.todo.pop(), c.ready.first != nil || c.isLaden()
 		c.mu.Unlock()
 		switch {
 		case st == nil:
-			if c.turn != nil {
+			if c.turn != nil || behind {
 				c.admitReady()
 			}
 			return
@@ -243,7 +243,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 		st.close()
 	}
 	c.unlock()
-	c.leaveHandlers(pending)
+	c.leaveHandlers(int(pending))
 	defer c.settle() // also if the ConnState of the program panics
 	close()
 }

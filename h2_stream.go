@@ -62,6 +62,7 @@ type h2Stream struct {
 	err      error         // why nothing can be read or written any more
 	cutRead  bool          // reads fail
 	cutWrite bool          // writes fail
+	kept     int64         // bytes of memory for rest, when the handler has returned
 	late     bool          // the head of the response is sent with the first bytes of the body, see respondStream
 	length   int64         // for that head, see outgoing
 	rest     []byte
@@ -172,6 +173,13 @@ func (st *h2Stream) serve() {
 	}
 	done = true
 	st.end()
+}
+
+// serveOnGoroutine is serve on a goroutine of its own.
+func (st *h2Stream) serveOnGoroutine() {
+	if !st.mustWait() {
+		st.serve()
+	}
 }
 
 // endUnless ends the stream, unless done is set. Otherwise a hook has panicked, or the program has ended the goroutine. It must be
@@ -326,6 +334,8 @@ func (st *h2Stream) end() {
 		st.close()
 	case st.restTail == nil && st.x.ctx.Response.view == nil && !st.shared:
 		st.leaveRest()
+	case st.x.ctx.Response.view == nil:
+		st.keep(len(st.rest))
 	}
 	if !st.isBatched() {
 		c.flush()
@@ -339,6 +349,7 @@ func (st *h2Stream) leaveRest() {
 	rest := &h2Stream{c: st.c, id: st.id, slot: st.slot, judged: true, ended: true, handled: true, cutRead: true}
 	rest.rest, rest.restEnds, rest.body.buf = st.rest, st.restEnds, body.buf
 	rest.writeBy.Store(st.writeBy.Load())
+	rest.keep(cap(body.buf))
 	body.buf, st.rest = nil, nil
 	st.c.streams[st.slot] = rest
 	st.giveBack()
@@ -352,6 +363,7 @@ func (st *h2Stream) close() {
 	c.engine.Release(st.id)
 	c.streams[st.slot] = nil
 	c.held--
+	st.keep(0)
 	st.giveBack()
 	c.spent.push(st)
 	if c.held == 0 {
