@@ -106,8 +106,11 @@ func (c *h2Conn) nextReady(slots int) (st *h2Stream, late bool) {
 	if st = c.ready.first; st == nil {
 		return nil, false
 	}
-	if late = h2Now()-st.since >= int64(h2HandlerWait); !late && (slots == 0 || c.isLaden()) {
+	if late = h2Now()-st.since >= int64(h2HandlerWait); !late && (slots == 0 || !c.mayAdmit()) {
 		return nil, false
+	}
+	if !late && c.kept.Load() > h2MostKept/2 {
+		st.tried, c.trying = true, true
 	}
 	c.ready.pop()
 	st.ready = false
@@ -118,7 +121,7 @@ func (c *h2Conn) nextReady(slots int) (st *h2Stream, late bool) {
 func (c *h2Conn) hasReady() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ready.first != nil && !c.isLaden()
+	return c.ready.first != nil && c.mayAdmit()
 }
 
 // h2MostKept is how many bytes of responses that wait for windows a connection may have. Beyond that, handlers for its other
@@ -127,6 +130,25 @@ const h2MostKept = 16 << 20
 
 // isLaden reports whether too many bytes wait for windows.
 func (c *h2Conn) isLaden() bool { return c.kept.Load() > h2MostKept }
+
+// mayAdmit reports whether the handler for a request that waits may be called, if there is a slot. If many bytes wait for windows,
+// that happens for one request after the other, because nobody knows how large their responses are. c is locked.
+func (c *h2Conn) mayAdmit() bool { return !c.isLaden() && !c.trying }
+
+// endTry lets the next request be tried. c is locked.
+func (c *h2Conn) endTry() {
+	c.trying = false
+	c.admitMore()
+}
+
+// admitMore has the connection served if the handler for a request that waits may be called. c is locked.
+func (c *h2Conn) admitMore() {
+	if c.ready.first != nil && c.mayAdmit() && !c.over {
+		c.turned = true
+		c.changed()
+		c.wake()
+	}
+}
 
 // mustWait has the request wait if too many bytes of its connection wait for windows. It then gives back the slot of the request.
 func (st *h2Stream) mustWait() bool {
@@ -138,6 +160,7 @@ func (st *h2Stream) mustWait() bool {
 	waits := c.isLaden() && st.err == nil
 	if waits {
 		st.await()
+		st.tried, c.trying = false, c.trying && !st.tried
 		c.watchTime()
 	}
 	c.mu.Unlock()
@@ -152,10 +175,8 @@ func (st *h2Stream) keep(n int) {
 	c := st.c
 	laden := c.isLaden()
 	c.kept.Add(int64(n) - st.kept)
-	if st.kept = int64(n); laden && !c.isLaden() && c.ready.first != nil && !c.over {
-		c.turned = true
-		c.changed()
-		c.wake()
+	if st.kept = int64(n); laden && !c.isLaden() {
+		c.admitMore()
 	}
 }
 

@@ -62,6 +62,7 @@ type h2Stream struct {
 	err      error         // why nothing can be read or written any more
 	cutRead  bool          // reads fail
 	cutWrite bool          // writes fail
+	tried    bool          // c.trying is set for it
 	kept     int64         // bytes of memory for rest, when the handler has returned
 	late     bool          // the head of the response is sent with the first bytes of the body, see respondStream
 	length   int64         // for that head, see outgoing
@@ -324,6 +325,8 @@ func (st *h2Stream) end() {
 	c.mu.Lock()
 	defer c.unlock()
 	st.handled = true
+	tried := st.tried
+	st.tried = false
 	switch {
 	case st.taken:
 		if t := c.streams[st.slot]; t != nil && t.opener == st {
@@ -336,6 +339,9 @@ func (st *h2Stream) end() {
 		st.leaveRest()
 	case st.x.ctx.Response.view == nil:
 		st.keep(len(st.rest))
+	}
+	if tried {
+		c.endTry()
 	}
 	if !st.isBatched() {
 		c.flush()

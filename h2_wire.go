@@ -60,6 +60,7 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	firsts   int64        // bytes of its allowance that its streams use, see reserveFirst
 	spent    h2Queue      // streams that ended while mu was held; unlock recycles them
 	turned   bool         // a stream in ready may have its handler called
+	trying   bool         // the handler for a request that was held back runs, see mayAdmit
 	lent     bool         // the engine has a buffer for its output
 	flushing bool         // a goroutine writes the output
 	broken   bool         // nothing can be sent any more
