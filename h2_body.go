@@ -257,7 +257,24 @@ func (st *h2Stream) readAll(dst []byte) ([]byte, error) {
 
 // awaitBody waits until there are bytes of the body. At its end the error is io.EOF. The lock of c is held.
 func (st *h2Stream) awaitBody() error {
-	if st.body.len() == 0 && !st.ended && st.err == nil {
+	if st.body.len() == 0 && !st.ended {
+		if err := st.awaitBytes(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case st.cutRead:
+		return ErrBodyClosed
+	case st.body.len() > 0:
+		return nil
+	}
+	st.showTrailers()
+	return io.EOF
+}
+
+// awaitBytes waits until bytes arrive, or the end. The lock of c is held.
+func (st *h2Stream) awaitBytes() error {
+	if st.err == nil {
 		st.invite()
 	}
 	start := time.Now()
@@ -278,22 +295,20 @@ func (st *h2Stream) awaitBody() error {
 		st.wait(by)
 	}
 	st.waited += time.Since(start)
-	switch {
-	case st.cutRead:
-		return ErrBodyClosed
-	case st.body.len() > 0:
-		return nil
-	}
-	st.showTrailers()
-	return io.EOF
+	return nil
 }
 
-// invite says 100 (Continue) if the client waits for that. The lock of c is held.
+// invite says 100 (Continue) if the client waits for that, and sends the head of a response that reads the body. The lock of c is
+// held.
 func (st *h2Stream) invite() {
 	if st.x.awaits100 {
 		st.x.awaits100 = false
 		st.c.borrow()
 		st.c.engine.Respond(st.id, StatusContinue, nil, false)
+	}
+	if st.late {
+		st.c.borrow()
+		st.writeLate()
 	}
 	st.c.flush()
 }
@@ -363,6 +378,7 @@ func (st *h2Stream) setWriteDeadline(t time.Time) error {
 type unreadBytes struct {
 	buf  []byte
 	from int
+	last int // length of buf when it was given back; the next one gets as much room
 }
 
 func (u *unreadBytes) len() int { return len(u.buf) - u.from }
@@ -374,6 +390,9 @@ func (u *unreadBytes) unread() []byte { return u.buf[u.from:] }
 func (u *unreadBytes) add(p []byte) {
 	if len(u.buf)+len(p) > cap(u.buf) && u.from > u.len() {
 		u.buf, u.from = u.buf[:copy(u.buf, u.unread())], 0
+	}
+	if u.buf == nil {
+		u.buf = bufpool.Get(max(len(p), u.last))
 	}
 	u.buf = append(bufpool.Grow(u.buf, len(p)), p...)
 }
@@ -394,5 +413,5 @@ func (u *unreadBytes) take() (buf []byte) {
 
 func (u *unreadBytes) release() {
 	bufpool.Put(u.buf)
-	*u = unreadBytes{}
+	*u = unreadBytes{last: len(u.buf)}
 }

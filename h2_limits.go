@@ -41,17 +41,19 @@ func (c *h2Conn) admit(st *h2Stream, behind bool) {
 		c.begin(st)
 		return
 	}
-	if c.turn == nil {
-		c.turn = &quota.Waiter{Wake: c.wakeForTurn}
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if st.err != nil {
 		c.todo.push(st)
 		return
 	}
+	st.await()
+}
+
+// await has the request wait until its handler may be called. The lock of c is held.
+func (st *h2Stream) await() {
 	st.ready, st.since = true, h2Now()
-	c.ready.push(st)
+	st.c.ready.push(st)
 }
 
 // wakeForTurn has the connection served, because one of its requests may have its handler called.
@@ -67,8 +69,14 @@ func (c *h2Conn) wakeForTurn() {
 
 // admitReady has handlers called for requests that wait, as many as may run. It refuses requests that have waited for too long.
 func (c *h2Conn) admitReady() {
+	if c.turn == nil {
+		c.turn = &quota.Waiter{Wake: c.wakeForTurn}
+	}
 	l := &c.srv.h2.handlers
 	slots := l.Claim(c.turn)
+	if l.Limit == 0 {
+		slots = math.MaxInt
+	}
 	for {
 		st, late := c.nextReady(slots)
 		switch {
@@ -98,19 +106,78 @@ func (c *h2Conn) nextReady(slots int) (st *h2Stream, late bool) {
 	if st = c.ready.first; st == nil {
 		return nil, false
 	}
-	if late = h2Now()-st.since >= int64(h2HandlerWait); !late && slots == 0 {
+	if late = h2Now()-st.since >= int64(h2HandlerWait); !late && (slots == 0 || !c.mayAdmit()) {
 		return nil, false
+	}
+	if !late && c.kept.Load() > h2MostKept/2 {
+		st.tried, c.trying = true, true
 	}
 	c.ready.pop()
 	st.ready = false
 	return st, late
 }
 
-// hasReady reports whether requests wait.
+// hasReady reports whether requests wait for slots.
 func (c *h2Conn) hasReady() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ready.first != nil
+	return c.ready.first != nil && c.mayAdmit()
+}
+
+// h2MostKept is how many bytes of responses that wait for windows a connection may have. Beyond that, handlers for its other
+// requests are not called until the client has read, or has reset streams.
+const h2MostKept = 16 << 20
+
+// isLaden reports whether too many bytes wait for windows.
+func (c *h2Conn) isLaden() bool { return c.kept.Load() > h2MostKept }
+
+// mayAdmit reports whether the handler for a request that waits may be called, if there is a slot. If many bytes wait for windows,
+// that happens for one request after the other, because nobody knows how large their responses are. c is locked.
+func (c *h2Conn) mayAdmit() bool { return !c.isLaden() && !c.trying }
+
+// endTry lets the next request be tried. c is locked.
+func (c *h2Conn) endTry() {
+	c.trying = false
+	c.admitMore()
+}
+
+// admitMore has the connection served if the handler for a request that waits may be called. c is locked.
+func (c *h2Conn) admitMore() {
+	if c.ready.first != nil && c.mayAdmit() && !c.over {
+		c.turned = true
+		c.changed()
+		c.wake()
+	}
+}
+
+// mustWait has the request wait if too many bytes of its connection wait for windows. It then gives back the slot of the request.
+func (st *h2Stream) mustWait() bool {
+	c := st.c
+	if !c.isLaden() || st.taken {
+		return false
+	}
+	c.mu.Lock()
+	waits := c.isLaden() && st.err == nil
+	if waits {
+		st.await()
+		st.tried, c.trying = false, c.trying && !st.tried
+		c.watchTime()
+	}
+	c.mu.Unlock()
+	if waits {
+		c.srv.h2.handlers.Give(1) // may wake connections, and locks them
+	}
+	return waits
+}
+
+// keep notes how many bytes of memory a response takes that waits for a window. The lock of c is held.
+func (st *h2Stream) keep(n int) {
+	c := st.c
+	laden := c.isLaden()
+	c.kept.Add(int64(n) - st.kept)
+	if st.kept = int64(n); laden && !c.isLaden() {
+		c.admitMore()
+	}
 }
 
 // leaveHandlers gives back the slots of handlers that are not going to be called, because the connection has ended.

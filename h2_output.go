@@ -224,6 +224,7 @@ func (st *h2Stream) write(p []byte) error {
 		return err
 	}
 	c.borrow()
+	st.writeLate()
 	if st.append(p, false, nil); len(st.rest) > 0 || len(c.engine.Out()) >= gatheredOutput {
 		c.flush()
 	}
@@ -269,6 +270,8 @@ func (st *h2Stream) writeError() error {
 func (st *h2Stream) flush() error {
 	st.c.mu.Lock()
 	defer st.c.unlock()
+	st.c.borrow()
+	st.writeLate()
 	if st.onLoop {
 		st.c.flush()
 	} else {
@@ -286,6 +289,7 @@ func (st *h2Stream) endBody(trailers *field.List) error {
 		return err
 	}
 	c.borrow()
+	st.writeLate()
 	if trailers.Len() > 0 {
 		c.engine.WriteTrailers(st.id, trailers)
 	} else {

@@ -113,14 +113,38 @@ func (st *h2Stream) respondStream() {
 		resp.CloseBodyStream()
 		return
 	}
-	st.sendHead(&out, false)
+	st.late, st.length = true, out.length
 	if resp.ImmediateHeaderFlush {
 		st.flush()
 	}
 	sink := streamSink{h2: st, left: max(out.length, -1)}
-	if err := sink.writeBody(resp); err != nil {
+	if err := sink.writeBody(resp); err != nil && !st.takeBack(err) {
 		st.broken(&streamError{err})
 	}
+}
+
+// writeLate writes the head of a response whose body is a stream, unless that was done before. The lock of c is held, and the
+// engine has a buffer.
+func (st *h2Stream) writeLate() {
+	if st.late {
+		st.late = false
+		out := st.x.outgoing(st.date())
+		out.length = st.length
+		st.writeHead(&out, false)
+	}
+}
+
+// takeBack sends a 500 in the place of a response whose body has failed because of err, if nothing of the response was sent.
+func (st *h2Stream) takeBack(err error) (done bool) {
+	st.c.mu.Lock()
+	done = st.late && st.err == nil
+	st.late = false
+	st.c.unlock()
+	if done {
+		st.replace(err)
+		st.respondBytes()
+	}
+	return done
 }
 
 // beginStream writes the head of a response whose body is going to be written to the sink that beginStream returns.

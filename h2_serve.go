@@ -51,6 +51,7 @@ func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 		if len(seat.Input.Unread()) > 0 || first && len(c.partial) > 0 { // the output may have been full before
 			c.feed(&seat.Input, sinceEpoch(seat.Now))
 			seat.Input.ReleaseHead(seat.Set.Poison)
+			seat.Input.Widen()
 		}
 		c.work()
 		if n := c.wait(seat); n != conn.Step {
@@ -64,11 +65,11 @@ func (c *h2Conn) work() {
 	var known target.KnownHost // most requests of a client are for one host
 	for {
 		c.mu.Lock()
-		st, behind := c.todo.pop(), c.ready.first != nil
+		st, behind := c.todo.pop(), c.ready.first != nil || c.isLaden()
 		c.mu.Unlock()
 		switch {
 		case st == nil:
-			if c.turn != nil {
+			if c.turn != nil || behind {
 				c.admitReady()
 			}
 			return
@@ -243,7 +244,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 		st.close()
 	}
 	c.unlock()
-	c.leaveHandlers(pending)
+	c.leaveHandlers(int(pending))
 	defer c.settle() // also if the ConnState of the program panics
 	close()
 }

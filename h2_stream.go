@@ -37,7 +37,7 @@ type h2Stream struct {
 	taken  bool      // the handler has the stream, see AcceptStream
 	shared bool      // a handler that was left behind may still use the stream
 
-	messages bool      // the request body consists of messages, so MinBodyRate does not apply
+	messages bool // the request body consists of messages, so MinBodyRate does not apply
 
 	protocol string // of an extended CONNECT, in lower case
 
@@ -64,6 +64,10 @@ type h2Stream struct {
 	err      error         // why nothing can be read or written any more
 	cutRead  bool          // reads fail
 	cutWrite bool          // writes fail
+	tried    bool          // c.trying is set for it
+	kept     int64         // bytes of memory for rest, when the handler has returned
+	late     bool          // the head of the response is sent with the first bytes of the body, see respondStream
+	length   int64         // for that head, see outgoing
 	rest     []byte
 	restEnds bool // the stream ends with rest
 	restTail *field.List
@@ -140,7 +144,7 @@ func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 
 // errHeadExceeds refuses a request with a head that is too large. The other errors refuse requests as HTTP/1 does.
 var (
-	errHeadExceeds   = refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5")
+	errHeadExceeds   = error(&ErrSmallBuffer{refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5", ErrSmallReadBuffer)})
 	errTargetTooLong = parseError(http1.ErrTargetTooLong)
 	errMethodTooLong = parseError(http1.ErrMethodTooLong)
 )
@@ -172,6 +176,13 @@ func (st *h2Stream) serve() {
 	}
 	done = true
 	st.end()
+}
+
+// serveOnGoroutine is serve on a goroutine of its own.
+func (st *h2Stream) serveOnGoroutine() {
+	if !st.mustWait() {
+		st.serve()
+	}
 }
 
 // endUnless ends the stream, unless done is set. Otherwise a hook has panicked, or the program has ended the goroutine. It must be
@@ -316,6 +327,8 @@ func (st *h2Stream) end() {
 	c.mu.Lock()
 	defer c.unlock()
 	st.handled = true
+	tried := st.tried
+	st.tried = false
 	switch {
 	case st.taken:
 		if t := c.streams[st.slot]; t != nil && t.opener == st {
@@ -326,6 +339,11 @@ func (st *h2Stream) end() {
 		st.close()
 	case st.restTail == nil && st.x.ctx.Response.view == nil && !st.shared:
 		st.leaveRest()
+	case st.x.ctx.Response.view == nil:
+		st.keep(len(st.rest))
+	}
+	if tried {
+		c.endTry()
 	}
 	switch {
 	case !st.onLoop:
@@ -342,6 +360,7 @@ func (st *h2Stream) leaveRest() {
 	rest := &h2Stream{c: st.c, id: st.id, slot: st.slot, judged: true, ended: true, handled: true, cutRead: true}
 	rest.rest, rest.restEnds, rest.body.buf = st.rest, st.restEnds, body.buf
 	rest.writeBy.Store(st.writeBy.Load())
+	rest.keep(cap(body.buf))
 	body.buf, st.rest = nil, nil
 	st.c.streams[st.slot] = rest
 	st.giveBack()
@@ -355,6 +374,7 @@ func (st *h2Stream) close() {
 	c.engine.Release(st.id)
 	c.streams[st.slot] = nil
 	c.held--
+	st.keep(0)
 	st.giveBack()
 	c.spent.push(st)
 	if c.held == 0 {
@@ -386,8 +406,8 @@ func (st *h2Stream) recycle() {
 	st.c, st.excess, st.reason = nil, nil, nil
 	st.judged, st.onLoop, st.taken, st.starved, st.messages, st.protocol = false, false, false, false, false, ""
 	st.got, st.owed, st.waited, st.paused, st.err = 0, 0, 0, 0, nil
-	st.window, st.fresh = 0, 0
-	st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false
+	st.window, st.fresh, st.body.last = 0, 0, 0
+	st.late, st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false, false
 	st.rest, st.restTail = nil, nil
 	if st.tail.Len() > 0 {
 		st.tail.Reset()

@@ -290,6 +290,7 @@ func (st *h2Stream) trim() {
 		rest := slices.Clone(st.rest)
 		st.body.release()
 		st.body.buf, st.rest, st.trimmed = rest, rest, true
+		st.keep(cap(rest))
 	}
 }
 

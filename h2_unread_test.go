@@ -36,3 +36,32 @@ func TestUnreadBytes(t *testing.T) {
 		t.Errorf("took %d bytes, want %d", len(got), len(want))
 	}
 }
+
+// A buffer gets as much room as the last one needed at its end, so bytes that arrive in bursts are not moved.
+func TestUnreadBytesKeepTheirRoom(t *testing.T) {
+	var u unreadBytes
+	burst := func(n int) (moves int) {
+		var at *byte
+		for range n {
+			if u.add(make([]byte, 1<<10)); at != nil && &u.buf[0] != at {
+				moves++
+			}
+			at = &u.buf[0]
+		}
+		u.drop(u.len())
+		return moves
+	}
+	if burst(100) == 0 {
+		t.Error("the first buffer has room for everything")
+	}
+	if n := burst(100); n > 0 {
+		t.Errorf("%d moves in a burst of the same size", n)
+	}
+	burst(1)
+	if u.add([]byte("x")); cap(u.buf) > 1<<10 {
+		t.Errorf("a buffer of %d bytes after a small burst", cap(u.buf))
+	}
+	if u.take(); u.last != 0 {
+		t.Error("the next body gets a large buffer")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
@@ -47,25 +48,27 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	// held.
 	mu       sync.Mutex
 	engine   http2.Conn
-	streams  []*h2Stream // by slot
-	held     int         // of streams that are not nil
-	turns    uint64      // streams so far
-	todo     h2Queue     // streams whose head or body has arrived
-	ready    h2Queue     // streams that wait for other handlers to end
-	pending  h2Queue     // streams whose handlers the loop calls as soon as the connection is parked
-	waiting  int         // of them
-	reserved int64       // bytes of memory that its streams have reserved
-	firsts   int64       // bytes of its allowance that its streams use, see reserveFirst
-	spent    h2Queue     // streams that ended while mu was held; unlock recycles them
-	turned   bool        // a stream in ready may have its handler called
-	lent     bool        // the engine has a buffer for its output
-	flushing bool        // a goroutine writes the output
-	yielding bool        // a handler is about to flush, see flushSoon
-	broken   bool        // nothing can be sent any more
-	over     bool        // the connection is closed
-	ticks    bool        // the connection is in the queue of the ticker, or its tick is about to begin
-	failed   error       // why the connection ends
-	room     *sync.Cond  // some output was sent, or there is no reason to wait for that; nil on a loop
+	streams  []*h2Stream  // by slot
+	held     int32        // of streams that are not nil
+	waiting  int32        // of streams in pending
+	turns    uint64       // streams so far
+	todo     h2Queue      // streams whose head or body has arrived
+	ready    h2Queue      // streams that wait for other handlers to end
+	pending  h2Queue      // streams whose handlers the loop calls as soon as the connection is parked
+	reserved int64        // bytes of memory that its streams have reserved
+	kept     atomic.Int64 // bytes of responses that wait for windows, see h2MostKept; changes while mu is held
+	firsts   int64        // bytes of its allowance that its streams use, see reserveFirst
+	spent    h2Queue      // streams that ended while mu was held; unlock recycles them
+	turned   bool         // a stream in ready may have its handler called
+	trying   bool         // the handler for a request that was held back runs, see mayAdmit
+	lent     bool         // the engine has a buffer for its output
+	flushing bool         // a goroutine writes the output
+	yielding bool         // a handler is about to flush, see flushSoon
+	broken   bool         // nothing can be sent any more
+	over     bool         // the connection is closed
+	ticks    bool         // the connection is in the queue of the ticker, or its tick is about to begin
+	failed   error        // why the connection ends
+	room     *sync.Cond   // some output was sent, or there is no reason to wait for that; nil on a loop
 	start    h2Start
 	times    h2Times
 	health   *h2Health // nil unless the program has asked for it

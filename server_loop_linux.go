@@ -344,7 +344,7 @@ func (s *Server) finishH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 // begin has the handler for a request called: by this worker when the connection is parked, or by another one.
 func (c *h2Conn) begin(st *h2Stream) {
 	if c.lc == nil {
-		go st.serve()
+		go st.serveOnGoroutine()
 		return
 	}
 	s := c.srv
@@ -397,6 +397,9 @@ func (c *h2Conn) callPending(w *poll.Worker) {
 			st.serveOffLoop()
 			continue
 		}
+		if st.mustWait() {
+			continue
+		}
 		w.ServeIfOvertaken(&c.lc.Conn)
 		st.seat, st.onLoop = c.srv.conns.SeatAt(w, st.what), true
 		st.serve()
@@ -408,6 +411,9 @@ func (st *h2Stream) isBatched() bool { return st.onLoop && st.seat.Worker.Leads(
 
 // serveOffLoop calls the handler off the loop, and remembers how long it took.
 func (st *h2Stream) serveOffLoop() {
+	if st.mustWait() {
+		return
+	}
 	s, what, start := st.c.srv, st.what, time.Now()
 	st.serve()
 	s.conns.RanOffLoop(what, time.Since(start))

@@ -142,6 +142,17 @@ func (in *Input) makeRoom() {
 	}
 }
 
+// wideInput is the size of the buffer for a client that sends faster than the server reads.
+const wideInput = 64 << 10
+
+// Widen takes a larger buffer for the next read, if the last one has filled the buffer and all of it was used.
+func (in *Input) Widen() {
+	if in.Empty() && len(in.buf) > 0 && len(in.buf) == cap(in.buf) && cap(in.buf) < wideInput && !in.Held {
+		bufpool.Put(in.buf)
+		in.R, in.HeadAt, in.buf = 0, 0, bufpool.Get(wideInput)
+	}
+}
+
 // pin leaves the buffer to the views of it, and continues in a new
 // buffer. If a buffer is pinned already, the current one holds no head. Then pin makes
 // room in the current buffer.

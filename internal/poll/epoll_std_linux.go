@@ -24,7 +24,12 @@ func accept4(fd int) (int, netip.AddrPort, error) {
 }
 
 func pollNow(ep int, events []syscall.EpollEvent) (int, error) {
-	return syscall.EpollWait(ep, events, 0)
+	return pollFor(ep, events, 0)
+}
+
+func pollFor(ep int, events []syscall.EpollEvent, timeout int) (int, error) {
+	n, err := syscall.EpollWait(ep, events, timeout)
+	return max(n, 0), err
 }
 
 // newTicker returns -1, because package syscall has no call that creates a ticker.

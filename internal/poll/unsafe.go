@@ -95,8 +95,15 @@ func hostOrder(port *uint16) uint16 {
 
 // pollNow returns the events that are there, without waiting.
 func pollNow(ep int, events []syscall.EpollEvent) (int, error) {
+	return pollFor(ep, events, 0)
+}
+
+// pollFor waits for events for as many milliseconds, or forever if that is negative. It does not tell the scheduler, which would
+// take the processor away after some 20 µs and wake its monitor at the end of the wait. That costs more than the wait. Signals end
+// the wait, and the scheduler sends one when it has to stop all goroutines.
+func pollFor(ep int, events []syscall.EpollEvent, timeout int) (int, error) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
-		uintptr(len(events)), 0, 0, 0)
+		uintptr(len(events)), uintptr(timeout), 0, 0)
 	return result(n, errno)
 }
 

@@ -9,7 +9,8 @@ import (
 // How a loop waits.
 //
 // A wait in the kernel is cheapest, but it keeps the loop's processor from the rest of the program. The runtime
-// starts no other goroutine there, fires no timers, and polls the network only every 10 ms. A wait through the
+// starts no other goroutine there, fires no timers, and polls the network only every 10 ms. It does not even notice
+// the wait, see pollFor. A wait through the
 // runtime, whose epoll watches the loop's epoll, takes twice as many system calls. So a loop waits in the kernel only
 // while no other goroutine needs the processor.
 //
@@ -40,10 +41,14 @@ const (
 	// goroutines that others does not know yet.
 	pollWithin = 4 * time.Millisecond
 
+	// parkWithin is the maximum time in which a loop has only waits in the kernel. During a wait through the runtime, its
+	// processor takes over goroutines that others have no time for.
+	parkWithin = 2 * time.Millisecond
+
 	// breakAfter is how long a loop is busy before it lets other goroutines run.
 	breakAfter = 200 * time.Microsecond
 
-	// someoneRan is a duration. If runtime.Gosched and looking for events take longer, another goroutine ran.
+	// someoneRan is a duration. If looking for events and runtime.Gosched take longer, another goroutine ran.
 	someoneRan = 5 * time.Microsecond
 )
 
@@ -114,13 +119,16 @@ func (l *Loop) tick() {
 	l.wheel.Advance(int64(l.now), l.fire)
 }
 
-// yield lets other goroutines run, looks for events again, and reports whether any goroutine ran.
-func (l *Loop) yield() bool {
+// yield lets other goroutines run, and reports whether any did. If so, it looks for events again. Otherwise, the wait does.
+func (l *Loop) yield() (ran bool) {
 	from := l.now
 	runtime.Gosched()
-	l.look()
+	l.tick()
+	if ran = l.kernel == nil && l.now-from > Moment(someoneRan); ran || l.kernel != nil {
+		l.look()
+	}
 	l.waits.rested = l.now
-	return l.kernel == nil && l.now-from > Moment(someoneRan)
+	return ran
 }
 
 // takeBreakBetween is takeBreak between two batches of connections, since each batch may take long.
@@ -196,8 +204,8 @@ func (l *Loop) sleep(alone bool) {
 		if !l.tickWhile(true) {
 			timeout = int(kernelWait / time.Millisecond)
 		}
-		n, _ := syscall.EpollWait(l.ep, l.events[:], timeout)
-		l.n, l.next = max(n, 0), 0
+		l.n, _ = pollFor(l.ep, l.events[:], timeout)
+		l.next = 0
 	default:
 		if l.waits.ticking && (l.waits.short == 0 || !l.quiet()) {
 			l.tickWhile(false)
@@ -239,7 +247,7 @@ func (l *Loop) tickWhile(on bool) bool {
 // alone reports whether the loop may wait in the kernel.
 func (l *Loop) alone() bool {
 	w := &l.waits
-	return l.kernel != nil || w.short >= shortWaits && l.now < w.polled.Add(pollWithin) && l.quiet()
+	return l.kernel != nil || w.short >= shortWaits && l.now < w.polled.Add(parkWithin) && l.quiet()
 }
 
 // quiet reports whether no other goroutine is known to need the loop's processor.

@@ -86,8 +86,8 @@ func TestAlone(t *testing.T) {
 	}{
 		{name: "busy and alone", short: 8, want: true},
 		{name: "waits too long", short: 7},
-		{name: "polled a while ago", short: 8, polled: 4*time.Millisecond - 1, want: true},
-		{name: "has not polled for long", short: 16, polled: 4 * time.Millisecond},
+		{name: "polled a while ago", short: 8, polled: 2*time.Millisecond - 1, want: true},
+		{name: "has not polled for long", short: 16, polled: 2 * time.Millisecond},
 		{name: "a worker off the loop", short: 16, away: 1},
 		{name: "others wait for the network", short: 16, others: true},
 	} {

@@ -258,7 +258,8 @@ func TestBodyStreamsThatMisbehave(t *testing.T) {
 			}
 		})
 		c := w.dial()
-		for _, path := range []string{"/bored", "/panics", "/fails"} {
+		c.want(c.get("/panics"), 500, "Internal Server Error")
+		for _, path := range []string{"/bored", "/fails"} {
 			c.awaitReset(c.open("GET", path, true), http2.ErrCodeInternal)
 		}
 		c.want(c.get("/writes"), 200, "written")

@@ -1,13 +1,17 @@
 package http2_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -255,6 +259,99 @@ func TestMaxRequestLineBytes(t *testing.T) {
 			w.t.Errorf("a request with a large header, too: %v", st.head)
 		}
 		c.want(c.get("/"), 200, "ok")
+	})
+}
+
+// If the client does not read, responses that wait for windows hold back the other requests of their connection. Requests that
+// have waited for ten seconds are refused. Other connections go on.
+func TestResponsesThatWaitHoldBackRequests(t *testing.T) {
+	for _, unlimited := range []bool{false, true} {
+		t.Run(fmt.Sprintf("unlimited handlers %v", unlimited), func(t *testing.T) {
+			onSites(t, func(w *site) {
+				const size, most, more = 1 << 20, 17, 20 // more than 16 MiB wait after so many
+				s := &gallop.Server{}
+				if unlimited {
+					s.MaxConcurrentHandlers = -1
+				}
+				var calls atomic.Int32
+				large := bytes.Repeat([]byte("x"), size)
+				s.Handler = func(ctx *gallop.RequestCtx) {
+					if string(ctx.Path()) == "/large" {
+						calls.Add(1)
+						ctx.SetBody(large)
+					}
+				}
+				w.serve(s)
+				c := w.dial(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+				c.hold = true
+				var ids []uint32
+				for range most + more {
+					ids = append(ids, c.open("GET", "/large", true))
+					synctest.Wait()
+				}
+				if n := calls.Load(); n != most {
+					w.t.Fatalf("%d calls, want %d", n, most)
+				}
+				other := w.dial()
+				other.want(other.get("/"), 200, "")
+
+				begun, before := time.Now(), calls.Load()
+				wantMore := func(what string) { // handlers that run at the same time do not know of each other's responses
+					synctest.Wait()
+					n := calls.Load()
+					if n <= before || int(n-before) > runtime.GOMAXPROCS(0)+1 {
+						w.t.Errorf("%d calls after a response was %s, %d before", n, what, before)
+					}
+					before = n
+				}
+				c.credit(0, size)
+				c.credit(ids[0], size)
+				c.await(ids[0])
+				wantMore("read")
+				for _, id := range ids[1 : 2+before-most-1] { // until there is room
+					c.reset(id)
+				}
+				wantMore("reset")
+				var refused int
+				c.until("refused requests", func() bool {
+					refused = 0
+					for _, id := range ids {
+						if code := c.streams[id].code; code != nil && *code == http2.ErrCodeRefusedStream {
+							refused++
+						}
+					}
+					return refused == most+more-int(before)
+				})
+				if refused > 0 { // with fewer processors than requests
+					w.between(begun, "a request that waits", 9*time.Second, 12*time.Second)
+				}
+				if n := calls.Load(); n != before {
+					w.t.Errorf("%d calls, want %d", n, before)
+				}
+				for _, id := range ids[:before] {
+					c.reset(id)
+				}
+				c.want(c.get("/"), 200, "")
+			})
+		})
+	}
+}
+
+// A head that exceeds a limit is refused with an error that ErrorHandlers written for fasthttp know.
+func TestLargeHeadsWithAnErrorHandler(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.serve(&gallop.Server{MaxHeaderBytes: 1000, MaxHeaderFields: 10, Handler: func(*gallop.RequestCtx) {},
+			ErrorHandler: func(ctx *gallop.RequestCtx, err error) {
+				if _, ok := err.(*gallop.ErrSmallBuffer); ok && errors.Is(err, gallop.ErrSmallReadBuffer) {
+					ctx.Error("too big", gallop.StatusRequestHeaderFieldsTooLarge)
+				} else {
+					ctx.Error("error when parsing request", gallop.StatusBadRequest)
+				}
+			}})
+		c := w.dial()
+		c.want(c.get("/", "x-large: "+strings.Repeat("x", 1000)), 431, "too big")
+		c.want(c.get("/", slices.Repeat([]string{"x-many: x"}, 11)...), 431, "too big")
+		c.wantAlive()
 	})
 }
 

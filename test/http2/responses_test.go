@@ -154,6 +154,45 @@ func TestBodiesOfTheWrongLength(t *testing.T) {
 	})
 }
 
+// If a body fails before its first byte, the client gets a 500, as over HTTP/1. A head that was sent cannot be taken back.
+func TestBodiesThatFailAtOnce(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.serve(&gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+			ctx.Response.Header.Set("X-Of", "the response")
+			switch string(ctx.Path()) {
+			case "/reader":
+				ctx.SetBodyStream(failing{}, -1)
+			case "/short":
+				ctx.SetBodyStream(strings.NewReader(""), 10)
+			case "/writer":
+				ctx.SetBodyStreamWriter(func(*bufio.Writer) { panic("on purpose") })
+			case "/sent":
+				ctx.Response.ImmediateHeaderFlush = true
+				ctx.SetBodyStream(failing{}, -1)
+			case "/echo":
+				ctx.SetBodyStream(io.MultiReader(ctx.RequestBodyStream(), failing{}), -1)
+			}
+		}})
+		c := w.dial()
+		for _, path := range []string{"/reader", "/short", "/writer"} {
+			st := c.want(c.get(path), 500, "Internal Server Error")
+			if st.head.has("x-of") {
+				w.t.Errorf("%s: a header of the response that failed: %v", path, st.head)
+			}
+		}
+		if st := c.awaitReset(c.open("GET", "/sent", true), http2.ErrCodeInternal); st.head.status() != 200 {
+			w.t.Errorf("head %v", st.head)
+		}
+		id := c.open("POST", "/echo", false) // the client may wait for the head before it sends the body
+		c.until("the head", func() bool { return c.streams[id].head != nil })
+		c.data(id, "body", true)
+		if st := c.awaitReset(id, http2.ErrCodeInternal); string(st.body) != "body" || st.head.status() != 200 {
+			w.t.Errorf("%v, body %q", st.head, st.body)
+		}
+		c.wantAlive()
+	})
+}
+
 // failing is a Reader that fails.
 type failing struct{}
 
