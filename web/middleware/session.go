@@ -121,7 +121,7 @@ func (s *Session[T]) Handler() web.Handler {
 
 // setUp checks the settings.
 func (s *Session[T]) setUp() {
-	var store Store = s.Store
+	store := s.Store
 	if store == nil {
 		store = new(MemoryStore)
 	}
