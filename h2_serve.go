@@ -47,14 +47,15 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 // serve serves the connection until it has to be parked or ended.
 func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 	c.seat = seat
-	for first := true; ; first = false {
-		if len(seat.Input.Unread()) > 0 || first && len(c.partial) > 0 { // the output may have been full before
-			c.feed(&seat.Input, sinceEpoch(seat.Now))
+	full := true // the output may have been full before, so that frames in c.partial are not read yet
+	for {
+		if len(seat.Input.Unread()) > 0 || full && len(c.partial) > 0 {
+			full = c.feed(&seat.Input, sinceEpoch(seat.Now))
 			seat.Input.ReleaseHead(seat.Set.Poison)
 			seat.Input.Widen()
 		}
 		c.work()
-		if n := c.wait(seat); n != conn.Step {
+		if n := c.wait(seat, full); n != conn.Step {
 			return n
 		}
 	}
@@ -93,8 +94,9 @@ func (c *h2Conn) judge(st *h2Stream, known *target.KnownHost) (ready bool) {
 	return ready
 }
 
-// wait waits for input: with streams open, and otherwise for a new one.
-func (c *h2Conn) wait(seat *conn.Conn) conn.Next {
+// wait waits for input: with streams open, and otherwise for a new one. If the output was full, frames that have arrived are not read
+// yet, so wait only waits for room.
+func (c *h2Conn) wait(seat *conn.Conn, wasFull bool) conn.Next {
 	busy, full, err := c.look()
 	if c.active && !busy && c.srv.ConnState != nil && !c.mayGoOn() {
 		c.report(conn.StateIdle)
@@ -106,6 +108,8 @@ func (c *h2Conn) wait(seat *conn.Conn) conn.Next {
 		return conn.Park
 	case full:
 		c.awaitRoom()
+		return conn.Step
+	case wasFull && len(c.partial) > 0:
 		return conn.Step
 	}
 	var n conn.Next

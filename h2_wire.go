@@ -179,7 +179,7 @@ func (l *h2Left) end() {
 }
 
 // feed takes the frames that have arrived.
-func (c *h2Conn) feed(in *conn.Input, now int64) {
+func (c *h2Conn) feed(in *conn.Input, now int64) (full bool) {
 	p := in.Unread()
 	in.R += len(p)
 	if len(c.partial) > 0 {
@@ -195,12 +195,13 @@ func (c *h2Conn) feed(in *conn.Input, now int64) {
 		}
 		ev, n := c.engine.Next(p, &c.spare.msg, now)
 		p = p[n:]
-		more = c.take(&ev)
+		more, full = c.take(&ev), ev.Kind == http2.Full
 	}
 	c.unlock()
 	c.srv.spareStreams.Put(c.spare)
 	c.spare = nil
 	c.keep(p)
+	return full
 }
 
 // keep keeps the start of a frame until its rest arrives.

@@ -429,7 +429,8 @@ func TestFSCompression(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(dir, "old.css.gz"), before, before); err != nil {
 		t.Fatal(err)
 	}
-	all := (&gallop.FS{Root: dir, AcceptByteRange: true, Compress: true, CompressBrotli: true, CompressZstd: true}).NewRequestHandler()
+	// Without a cache, because the compressed copy of a cached file has a tag and parts of its own: see TestCompressedCopies.
+	all := (&gallop.FS{Root: dir, SkipCache: true, AcceptByteRange: true, Compress: true, CompressBrotli: true, CompressZstd: true}).NewRequestHandler()
 	onlyGzip := (&gallop.FS{Root: dir, Compress: true}).NewRequestHandler()
 	for _, tc := range []struct {
 		name, target, accept string
