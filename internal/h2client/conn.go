@@ -55,7 +55,6 @@ type Conn struct {
 	errs     []string      // types of errors that were not counted yet
 	used     bool          // there was a call, or Start was called
 	reading  bool          // a goroutine reads
-	handling bool          // it does something else than wait in socket.read, which Close of the socket waits for
 	retiring bool          // it is about to stop
 	closed   bool
 	in       []byte // the start of a frame of which the rest has not arrived, while nobody reads
@@ -98,7 +97,7 @@ func (c *Conn) Start() {
 func (c *Conn) Close() {
 	c.mu.Lock()
 	graceful := c.failed == nil && c.broken == nil && !c.writing
-	wasClosed, handling := c.closed, c.handling
+	wasClosed := c.closed
 	c.closed = true
 	c.fail(net.ErrClosed)
 	c.changed = false // the owner knows
@@ -106,8 +105,6 @@ func (c *Conn) Close() {
 	c.unlock()
 	switch {
 	case wasClosed:
-	case handling:
-		go c.nc.Close()
 	case graceful:
 		c.nc.Close()
 	default:
@@ -120,12 +117,8 @@ func (c *Conn) endFailed(patient bool) {
 	c.mu.Lock()
 	ends := c.failed != nil && !c.closed && !(patient && c.writing)
 	c.closed = c.closed || ends
-	handling := c.handling
 	c.unlock()
-	switch {
-	case ends && handling:
-		go c.nc.Close()
-	case ends:
+	if ends {
 		c.hangUp()
 	}
 }

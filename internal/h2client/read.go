@@ -20,64 +20,45 @@ func (c *Conn) read() {
 	buf := append(bufpool.Get(readSize), c.in...)
 	bufpool.Release(&c.in)
 	c.unlock()
-	reading := true
-	took := func(n int, err error) (room []byte, more bool) {
-		buf, reading = c.took(buf[:len(buf)+n], n, err)
-		return buf[len(buf):cap(buf)], reading
-	}
-	for reading {
-		if room := buf[len(buf):cap(buf)]; c.socket.ok() {
-			c.socket.read(room, took)
-		} else {
-			took(c.nc.Read(room))
+	for {
+		n, err := c.nc.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		c.mu.Lock()
+		if n > 0 {
+			c.times.heard()
+			buf = c.feed(buf)
 		}
+		switch {
+		case err == nil:
+		case c.broken != nil:
+			c.fail(c.broken)
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			c.fail(err)
+		}
+		if c.failed != nil || err != nil && c.retiring {
+			break
+		}
+		c.flush(false) // unlocks
+	}
+	c.stopReading(buf)
+}
+
+// stopReading ends the reading goroutine. c is locked.
+func (c *Conn) stopReading(buf []byte) {
+	c.reading, c.spare = false, http2.Message{}
+	if c.failed == nil {
+		c.retiring = false
+		_ = c.nc.SetReadDeadline(time.Time{})
+		if len(buf) > 0 {
+			c.in = append(bufpool.Get(len(buf)), buf...)
+		}
+		bufpool.Put(buf)
+		c.unlock()
+		return
 	}
 	bufpool.Put(buf)
-	c.mu.Lock()
 	c.flush(false) // unlocks
 	c.endFailed(true)
-}
-
-// took takes the result of a read, which has added n bytes to buf. It returns what is left of buf, and whether the goroutine goes on
-// reading.
-func (c *Conn) took(buf []byte, n int, err error) (rest []byte, more bool) {
-	c.mu.Lock()
-	c.handling = c.socket.ok()
-	if n > 0 {
-		c.times.heard()
-		buf = c.feed(buf)
-	}
-	switch {
-	case err == nil:
-	case c.broken != nil:
-		c.fail(c.broken)
-	case !errors.Is(err, os.ErrDeadlineExceeded):
-		c.fail(err)
-	}
-	switch {
-	case c.failed != nil:
-		c.reading, c.spare = false, http2.Message{}
-	case err != nil && c.retiring:
-		c.retire(buf)
-	default:
-		more = true
-		if c.sendRests(); c.changed || len(c.errs) > 0 || c.hasOutput() && !c.writing {
-			c.flush(false) // unlocks
-			c.mu.Lock()
-		}
-	}
-	c.handling = false
-	c.mu.Unlock()
-	return buf, more
-}
-
-// retire is called when the reading goroutine of an idle connection stops. buf are bytes that it has not handled. c is locked.
-func (c *Conn) retire(buf []byte) {
-	c.reading, c.retiring, c.spare = false, false, http2.Message{}
-	_ = c.nc.SetReadDeadline(time.Time{})
-	if len(buf) > 0 {
-		c.in = append(bufpool.Get(len(buf)), buf...)
-	}
 }
 
 // feed takes the frames in buf, and returns what is left of it, with room for more. c is locked.

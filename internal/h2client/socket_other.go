@@ -11,6 +11,4 @@ func (s *socket) init(net.Conn) {}
 
 func (s *socket) ok() bool { return false }
 
-func (s *socket) read([]byte, func(int, error) ([]byte, bool)) {}
-
 func (s *socket) write([]byte) (int, error) { return 0, nil }

@@ -3,7 +3,6 @@
 package h2client
 
 import (
-	"io"
 	"net"
 	"os"
 	"syscall"
@@ -47,52 +46,14 @@ func (s *socket) write(p []byte) (n int, err error) {
 	return s.n, err
 }
 
-// read reads until took returns false or has got an error. took handles n bytes, and returns room for more. It is
-// called while the socket counts as being read, so it must not wait until the socket is closed.
-//
-// After a read that did not fill the room, the poller reports further input, and another attempt would find none. A Read for each
-// time would have to make that attempt.
-func (s *socket) read(room []byte, took func(n int, err error) ([]byte, bool)) {
-	more := true
-	err := s.conn.Read(func(fd uintptr) bool {
-		for more {
-			n, err := poll.Read(int(fd), room)
-			switch {
-			case err == syscall.EAGAIN:
-				return false
-			case err != nil:
-				n, err = 0, s.failure("read", err)
-			case n == 0:
-				err = io.EOF
-			}
-			drained := n < len(room)
-			if room, more = took(n, err); more && drained {
-				return false
-			}
-		}
-		return true
-	})
-	if err != nil && more {
-		if failed, ok := err.(*net.OpError); ok {
-			failed.Op = "read" // as Read of a net.Conn says
-		}
-		took(0, err)
-	}
-}
-
-// failure returns the error of a system call as a net.Conn returns it.
-func (s *socket) failure(op string, err error) error {
-	local, remote := s.nc.LocalAddr(), s.nc.RemoteAddr()
-	return &net.OpError{Op: op, Net: remote.Network(), Source: local, Addr: remote, Err: os.NewSyscallError(op, err)}
-}
-
 func (s *socket) step(fd uintptr) bool {
 	n, err := poll.Write(int(fd), s.p)
 	switch {
 	case err == nil:
 		s.n = n
 	case err != syscall.EAGAIN:
-		s.err = s.failure("write", err)
+		local, remote := s.nc.LocalAddr(), s.nc.RemoteAddr()
+		s.err = &net.OpError{Op: "write", Net: remote.Network(), Source: local, Addr: remote, Err: os.NewSyscallError("write", err)}
 	}
 	return true
 }
