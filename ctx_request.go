@@ -75,8 +75,8 @@ func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
 // RequestBodyStream returns the request body as a stream if Server.StreamRequestBody or RequestConfig.StreamRequestBody is
 // set, or if the request has the header Expect: 100-continue. If the request has this header, the server sends 100
-// (Continue) at the first call of Read. RequestBodyStream returns nil if the request has no body, or if the body is already in memory (see PostBody). A
-// request with Content-Length: 0 has an empty body, so the result for this request is not nil.
+// (Continue) at the first call of Read. RequestBodyStream returns nil if the request has no body, or if the body is already
+// in memory (see PostBody). A request with Content-Length: 0 has an empty body, so the result for this request is not nil.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.

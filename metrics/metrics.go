@@ -23,7 +23,6 @@ package metrics
 
 import (
 	"io"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -163,6 +162,5 @@ func Handler(gatherer prometheus.Gatherer) web.Handler {
 	if gatherer == nil {
 		gatherer = prometheus.DefaultGatherer
 	}
-	page := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
-	return web.FromHTTP(http.Handler(page))
+	return web.FromHTTP(promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 }

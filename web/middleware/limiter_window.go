@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -159,8 +160,7 @@ type slide struct {
 // estimate returns the number of requests in the last window, rounded up.
 func (s slide) estimate() int64 {
 	share := float64(s.window-s.gone) / float64(s.window)
-	n := float64(s.before) * share
-	return s.now + int64(n) + btoi(n > float64(int64(n)))
+	return s.now + int64(math.Ceil(float64(s.before)*share))
 }
 
 // wait returns the time until cost more requests fit, or -1 if they never will.
@@ -187,13 +187,6 @@ func (s slide) reset() time.Duration {
 		return time.Duration(2*s.window - s.gone)
 	case s.before > 0:
 		return time.Duration(s.window - s.gone)
-	}
-	return 0
-}
-
-func btoi(b bool) int64 {
-	if b {
-		return 1
 	}
 	return 0
 }

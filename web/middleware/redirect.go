@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 
@@ -22,7 +21,8 @@ type Redirect struct {
 	// requests seem to use http.
 	HTTPS bool
 
-	// HTTPSPort is the port of the https URLs. Zero means 443, which does not appear in URLs.
+	// HTTPSPort is the port of the https URLs. Zero means 443, which does not appear in URLs. If Host is set, HTTPSPort has no effect:
+	// add the port to Host instead.
 	HTTPSPort int
 
 	// Host is the preferred host, such as "www.example.com". Redirect sends requests for all other hosts to Host. Health checks often
@@ -75,48 +75,34 @@ func (o *Redirect) target(c *web.Ctx) (target string, ok bool) {
 	if !strings.HasPrefix(target, "/") { // "*", or the target of CONNECT
 		return "", false
 	}
-	path, query, _ := cutBefore(target, '?')
-	slashed := o.slashed(path)
-	secure, host := c.Secure(), c.Host()
-	moved := o.HTTPS && !secure || o.Host != "" && host != o.Host
-	if !moved && slashed == path {
+	path, query := target, ""
+	if i := strings.IndexByte(target, '?'); i >= 0 {
+		path, query = target[:i], target[i:]
+	}
+	slashed, host := o.slashed(path), c.Host()
+	moved := o.HTTPS && !c.Secure() || o.Host != "" && host != o.Host
+	if !moved && slashed == path || host == "" && o.Host == "" {
 		return "", false
 	}
-	if host == "" && o.Host == "" {
-		return "", false
-	}
-	return o.origin(secure, host) + slashed + query, true
+	return o.origin(c) + slashed + query, true
 }
 
 // origin returns the scheme and the host of the target.
-func (o *Redirect) origin(secure bool, host string) string {
-	if o.Host != "" {
-		host = o.Host
-	}
-	if secure || !o.HTTPS {
-		if secure {
-			return "https://" + host
-		}
-		return "http://" + host
-	}
-	if o.Host == "" { // the port of the http URL
-		host = withoutPort(host)
-		if o.HTTPSPort != 0 && o.HTTPSPort != 443 {
+func (o *Redirect) origin(c *web.Ctx) string {
+	host, secure := o.Host, c.Secure()
+	switch {
+	case host != "":
+	case secure || !o.HTTPS:
+		host = c.Host()
+	default: // without the port of the http URL
+		if host = c.Hostname(); o.HTTPSPort != 0 && o.HTTPSPort != 443 {
 			host += ":" + strconv.Itoa(o.HTTPSPort)
 		}
 	}
-	return "https://" + host
-}
-
-// withoutPort returns a host without its port. An IPv6 address keeps its brackets.
-func withoutPort(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		if strings.Contains(name, ":") {
-			return "[" + name + "]"
-		}
-		return name
+	if secure || o.HTTPS {
+		return "https://" + host
 	}
-	return host
+	return "http://" + host
 }
 
 // slashed applies the slash rule to a path.
@@ -128,12 +114,4 @@ func (o *Redirect) slashed(path string) string {
 		return "/" + strings.Trim(path, "/")
 	}
 	return path
-}
-
-// cutBefore cuts text before the first separator, which stays in the second part.
-func cutBefore(text string, separator byte) (before, after string, found bool) {
-	if i := strings.IndexByte(text, separator); i >= 0 {
-		return text[:i], text[i:], true
-	}
-	return text, "", false
 }

@@ -6,8 +6,9 @@
 //	go run ./unary                 # all servers
 //	go run ./unary -n 3 grpc       # those whose names begin with grpc
 //
-// Run it in compat/rpc. It needs two processors and taskset. The server has processor 0 and GOMAXPROCS=1. grpc-go's client has 8 connections and 16
-// calls at a time on each. The figures are user and system time of the server per call, the medians of several rounds.
+// Run it in compat/rpc. It needs two processors and taskset. The server has processor 0 and GOMAXPROCS=1. grpc-go's client
+// has 8 connections and 16 calls at a time on each. The figures are user and system time of the server per call, the medians
+// of several rounds.
 package main
 
 import (

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -23,7 +24,7 @@ type jsonEntry struct {
 
 // prefersJSON reports whether the client prefers JSON to a page.
 func prefersJSON(ctx *gallop.RequestCtx) bool {
-	accept := ctx.Request.Header.Peek(gallop.HeaderAccept)
+	accept := bytes.Join(ctx.Request.Header.PeekAll(gallop.HeaderAccept), []byte(","))
 	return negotiate.MediaType(accept, "text/html", "application/json") == "application/json"
 }
 
