@@ -1,4 +1,4 @@
-// Package middleware provides middleware for package web. Each middleware is a struct whose zero value is useful:
+// Package middleware provides middleware for package web. Each middleware is a struct, and most zero values are useful:
 //
 //	app.Use(middleware.RequestID{}, middleware.Logger{}, middleware.Recover{})
 //	app.Use(middleware.CORS{Origins: []string{"https://example.com"}})
@@ -8,7 +8,7 @@
 //
 // Each struct is a web.Middleware. web.Router.Use calls the method Handler of the struct. Handler reads the struct once and
 // returns a handler that is safe for concurrent use. To add middleware to a single route, call Handler yourself. Handler
-// panics if the settings contradict each other.
+// panics if settings are missing or contradict each other.
 //
 // Middleware on an App also runs for requests that match no route. Middleware on a group runs only for requests that match
 // one of the group's routes.
