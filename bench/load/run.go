@@ -22,9 +22,7 @@ type Load struct {
 	conns   map[int32]*conn // by descriptor
 	idle    []*conn         // idle connections from index at, longest idle first
 	at      int
-	waiting []time.Duration // due times of requests without an idle connection, from index served, oldest first
-	served  int
-	next    time.Duration // when the next request is due
+	next    time.Duration // when the oldest request that was not sent is due; in the past if the load has fallen behind
 	churn   time.Duration // when the next connection for a single request is due
 	made    int           // number of connections opened
 	missing int           // connections that could not be opened and are tried again later
@@ -120,11 +118,7 @@ func (l *Load) sendDue(now time.Duration) (pause time.Duration) {
 		for c := l.takeIdle(); c != nil; c = l.takeIdle() {
 			l.ask(c, now)
 		}
-	} else {
-		for ; l.next <= now; l.next += l.gap(l.plan.Rate) {
-			l.waiting = append(l.waiting, l.next)
-		}
-		l.serveWaiting()
+	} else if l.catchUp(now); l.next > now {
 		pause = l.next - now
 	}
 	if l.plan.Churn > 0 {
@@ -145,19 +139,17 @@ func (l *Load) gap(rate float64) time.Duration {
 	return time.Duration(l.random.ExpFloat64() / rate * float64(time.Second))
 }
 
-// serveWaiting sends due requests on idle connections. Many requests may wait if the server or this process stalled,
-// so the work for each response must not grow with their number.
-func (l *Load) serveWaiting() {
-	for l.served < len(l.waiting) {
+// catchUp sends due requests on idle connections, oldest first. Many requests may be due if the server or this process
+// stalled, so each due time is drawn only when its request is sent.
+func (l *Load) catchUp(now time.Duration) {
+	for l.next <= now {
 		c := l.takeIdle()
 		if c == nil {
-			break
+			return
 		}
-		l.served++
-		l.ask(c, l.waiting[l.served-1])
-	}
-	if l.served >= 1024 && l.served > len(l.waiting)/2 {
-		l.waiting, l.served = append(l.waiting[:0], l.waiting[l.served:]...), 0
+		due := l.next
+		l.next += l.gap(l.plan.Rate)
+		l.ask(c, due)
 	}
 }
 
@@ -239,7 +231,7 @@ func (l *Load) again(c *conn) {
 		l.ask(c, time.Since(l.start))
 	default:
 		l.idle = append(l.idle, c)
-		l.serveWaiting()
+		l.catchUp(time.Since(l.start))
 	}
 }
 
