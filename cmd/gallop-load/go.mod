@@ -1,0 +1,7 @@
+module github.com/gallop-http/gallop/cmd/gallop-load
+
+go 1.26.0
+
+require github.com/HdrHistogram/hdrhistogram-go v1.4.0
+
+replace github.com/gallop-http/gallop => ../../

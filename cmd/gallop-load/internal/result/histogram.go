@@ -1,0 +1,197 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Longest is the longest duration that a histogram tells apart. Longer ones count as Longest; Max and the mean stay exact.
+const Longest = time.Hour
+
+// Histogram counts durations with a relative error of at most 0.1 % (Coarse: 1 %). Minimum, maximum and mean are exact. Two
+// histograms of the same kind merge exactly. It is for one goroutine at a time.
+type Histogram struct {
+	counts *hdrhistogram.Histogram // nil until the first Add
+	digits int
+	sum    float64
+	min    time.Duration
+	max    time.Duration
+}
+
+// Coarse makes an empty histogram use an eighth of the memory, with a relative error of 1 %.
+func (h *Histogram) Coarse() { h.digits = 2 }
+
+func (h *Histogram) init() {
+	if h.digits == 0 {
+		h.digits = 3
+	}
+	h.counts = hdrhistogram.New(1, int64(Longest), h.digits)
+}
+
+// Add counts a duration. Negative ones count as zero.
+func (h *Histogram) Add(d time.Duration) {
+	if h.counts == nil {
+		h.init()
+	}
+	d = max(d, 0)
+	if h.counts.TotalCount() == 0 || d < h.min {
+		h.min = d
+	}
+	h.max = max(h.max, d)
+	h.sum += float64(d)
+	// Durations up to Longest cannot fail.
+	_ = h.counts.RecordValue(int64(min(d, Longest)))
+}
+
+// Count returns how many durations were added.
+func (h *Histogram) Count() int64 {
+	if h.counts == nil {
+		return 0
+	}
+	return h.counts.TotalCount()
+}
+
+// Min returns the shortest duration, or 0 if the histogram is empty.
+func (h *Histogram) Min() time.Duration { return h.min }
+
+// Max returns the longest duration, or 0 if the histogram is empty.
+func (h *Histogram) Max() time.Duration { return h.max }
+
+// Mean returns the average, or 0 if the histogram is empty.
+func (h *Histogram) Mean() time.Duration {
+	if h.Count() == 0 {
+		return 0
+	}
+	return time.Duration(h.sum / float64(h.Count()))
+}
+
+// Sum returns the sum of all durations in nanoseconds.
+func (h *Histogram) Sum() float64 { return h.sum }
+
+// StdDev returns the standard deviation, computed from the middles of the buckets.
+func (h *Histogram) StdDev() time.Duration {
+	if h.Count() == 0 {
+		return 0
+	}
+	return time.Duration(h.counts.StdDev())
+}
+
+// Quantile returns the duration that a fraction q of the durations do not exceed. The result lies between Min and Max.
+func (h *Histogram) Quantile(q float64) time.Duration {
+	if h.Count() == 0 {
+		return 0
+	}
+	if q <= 0 {
+		return h.min
+	}
+	if q >= 1 {
+		return h.max
+	}
+	return min(max(time.Duration(h.counts.ValueAtQuantile(q*100)), h.min), h.max)
+}
+
+// Resolves reports whether the histogram has enough durations for Quantile(q) to differ from Max. With 1,000 durations,
+// the quantile 0.999 is the maximum.
+func (h *Histogram) Resolves(q float64) bool {
+	return float64(h.Count())*(1-q) > 1-1e-9
+}
+
+// Each calls f for each bucket that is not empty, from the shortest to the longest, with its largest duration.
+func (h *Histogram) Each(f func(upTo time.Duration, count int64)) {
+	if h.counts == nil {
+		return
+	}
+	for _, bar := range h.counts.Distribution() {
+		if bar.Count > 0 {
+			f(time.Duration(bar.To), bar.Count)
+		}
+	}
+}
+
+// Merge adds the durations of another histogram.
+func (h *Histogram) Merge(from *Histogram) {
+	if from.Count() == 0 {
+		return
+	}
+	if h.counts == nil {
+		if h.digits == 0 {
+			h.digits = from.digits
+		}
+		h.init()
+		h.min = from.min
+	}
+	if h.Count() == 0 {
+		h.min = from.min
+	}
+	h.min, h.max, h.sum = min(h.min, from.min), max(h.max, from.max), h.sum+from.sum
+	h.counts.Merge(from.counts)
+}
+
+// Reset empties the histogram and keeps its memory.
+func (h *Histogram) Reset() {
+	if h.counts != nil {
+		h.counts.Reset()
+	}
+	h.sum, h.min, h.max = 0, 0, 0
+}
+
+// percentiles are those that a result file shows beside the encoded histogram, which has all of them.
+var percentiles = []struct {
+	name string
+	q    float64
+}{{"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}, {"p9999", 0.9999}}
+
+// MarshalJSON writes the histogram as count, min, mean, max, percentiles in nanoseconds and, as hdr, the whole histogram in
+// the V2 format of HdrHistogram (compressed, base64). Percentiles that the count does not resolve are left out.
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	m := map[string]any{"count": h.Count()}
+	if h.Count() > 0 {
+		m["min"], m["max"], m["mean"], m["sum"], m["digits"] = h.min, h.max, h.Mean(), h.sum, h.digits
+		for _, p := range percentiles {
+			if h.Resolves(p.q) {
+				m[p.name] = h.Quantile(p.q)
+			}
+		}
+		hdr, err := h.counts.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		if err != nil {
+			return nil, err
+		}
+		m["hdr"] = string(hdr)
+	}
+	return json.Marshal(m)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. The percentiles are computed again.
+func (h *Histogram) UnmarshalJSON(data []byte) error {
+	var m struct {
+		Count    int64
+		Min, Max time.Duration
+		Sum      float64
+		Digits   int
+		HDR      string
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return err
+	}
+	*h = Histogram{digits: m.Digits}
+	if m.Count == 0 {
+		return nil
+	}
+	if m.Digits != 2 && m.Digits != 3 {
+		return errors.New("result: histogram with an unknown precision")
+	}
+	read, err := hdrhistogram.Decode([]byte(m.HDR))
+	if err != nil {
+		return err
+	}
+	h.init()
+	if h.counts.Merge(read) != 0 || h.counts.TotalCount() != m.Count || m.Min < 0 || m.Max < m.Min || math.IsNaN(m.Sum) {
+		return errors.New("result: histogram contradicts its count or its limits")
+	}
+	h.min, h.max, h.sum = m.Min, m.Max, m.Sum
+	return nil
+}
