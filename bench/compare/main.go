@@ -1,12 +1,12 @@
 //go:build linux
 
-// Command versus puts servers under the same load over loopback TCP, one at a time, interleaved round by round. It
+// Command compare puts servers under the same load over loopback TCP, one at a time, interleaved round by round. It
 // prints each round, medians, ratios to the first server, and whether gallop meets its goals.
 //
-//	go run ./cmd/versus                        # lists the workloads
-//	go run ./cmd/versus hello-64               # the workload hello with 64 connections
-//	go run ./cmd/versus -n 3 -d 2s -servers fasthttp,gallop hello-64 hello-512
-//	go run ./cmd/versus -save baseline-512     # also writes results/tcp-baseline-512.txt
+//	go run ./compare                        # lists the workloads
+//	go run ./compare hello-64               # the workload hello with 64 connections
+//	go run ./compare -n 3 -d 2s -servers fasthttp,gallop hello-64 hello-512
+//	go run ./compare -save baseline-512     # also writes results/tcp-baseline-512.txt
 //
 // Run it in bench/. It needs Linux, two processors, taskset and wrk, and redis-server for one workload.
 //
@@ -60,7 +60,7 @@ func main() {
 	flag.StringVar(&o.servers, "servers", "", "run only these of the workload's servers, separated by commas")
 	flag.BoolVar(&o.save, "save", false, "also write results/tcp-NAME.txt; this takes a clean tree")
 	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), "usage: versus [flags] workload-connections ...\n\n")
+		fmt.Fprint(flag.CommandLine.Output(), "usage: compare [flags] workload-connections ...\n\n")
 		flag.PrintDefaults()
 		fmt.Fprintln(flag.CommandLine.Output(), "\nworkloads:")
 		list(flag.CommandLine.Output())
@@ -72,7 +72,7 @@ func main() {
 	}
 	met, err := compareAll(o, flag.Args())
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "versus:", err)
+		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(2)
 	}
 	if !met {

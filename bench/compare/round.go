@@ -66,7 +66,7 @@ const uncached = "-uncached"
 // newHall builds what the comparisons need.
 func newHall(all []comparison) (h *hall, err error) {
 	h = &hall{}
-	if h.dir, err = os.MkdirTemp("", "versus"); err != nil {
+	if h.dir, err = os.MkdirTemp("", "compare"); err != nil {
 		return nil, err
 	}
 	if err := h.furnish(all); err != nil {
