@@ -31,7 +31,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.plain, "plain", "127.0.0.1:8080", "TCP address for HTTP/1.1")
+	flag.StringVar(&o.plain, "plain", "127.0.0.1:8080", "TCP address for HTTP/1.1; an empty address turns a port off")
 	flag.StringVar(&o.tls1, "tls1", "127.0.0.1:8081", "TCP address for HTTP/1.1 over TLS")
 	flag.StringVar(&o.h2c, "h2c", "127.0.0.1:8082", "TCP address for HTTP/2 without TLS, and for gRPC")
 	flag.StringVar(&o.tls2, "tls2", "127.0.0.1:8443", "TCP address for HTTP/2 over TLS")

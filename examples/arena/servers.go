@@ -49,7 +49,7 @@ func listen(o options) (all []listener, err error) {
 		config = &tls.Config{Certificates: []tls.Certificate{pair}}
 	}
 	for _, p := range ports {
-		if p.secure && config == nil {
+		if p.address == "" || p.secure && config == nil {
 			continue
 		}
 		l, err := net.Listen("tcp", p.address)
