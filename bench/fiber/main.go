@@ -1,5 +1,5 @@
 // Command fiber is a hello world of fiber with a second route that negotiates. It is built twice: with go.mod on
-// fasthttp, and with gallop.mod on gallop. ../cmd/versus compares the two, and compares the second route with
+// fasthttp, and with gallop.mod on gallop. ../compare compares the two, and compares the second route with
 // ../cmd/peer's.
 package main
 

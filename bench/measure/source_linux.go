@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"runtime"
 	"strings"
 	"time"
@@ -31,9 +32,25 @@ func Commit(clean bool) (string, error) {
 // and the kernel.
 func About(commit string) string {
 	return fmt.Sprintf("date: %s  commit: %s  %s  %s\ncpu: %s, %d cores  kernel: %s\n",
-		time.Now().UTC().Format(time.DateOnly), commit, runtime.Version(),
-		output("go", "list", "-m", "-f", "fasthttp {{.Version}}", "github.com/valyala/fasthttp"),
+		time.Now().UTC().Format(time.DateOnly), commit, runtime.Version(), version("github.com/valyala/fasthttp"),
 		processor(), runtime.NumCPU(), output("uname", "-r"))
+}
+
+// Versions lists the versions of Go and of the frameworks under comparison.
+func Versions() []string {
+	return []string{
+		runtime.Version(), version("github.com/valyala/fasthttp"), version("github.com/gofiber/fiber/v3"), version("github.com/cloudwego/hertz"),
+	}
+}
+
+// version returns the short name of a module and its version.
+func version(module string) string {
+	return output("go", "list", "-m", "-f", path.Base(strings.TrimSuffix(module, "/v3"))+" {{.Version}}", module)
+}
+
+// Machine describes the processor and the kernel.
+func Machine() string {
+	return fmt.Sprintf("%s, %d cores, Linux %s", processor(), runtime.NumCPU(), output("uname", "-r"))
 }
 
 // output returns the first line that a program prints, or "" if the program does not run.

@@ -1,4 +1,4 @@
--- Requests 20 files in turn, compressed with gzip where the server has a .gz file. cmd/versus/static.go makes the files.
+-- Requests 20 files in turn, compressed with gzip where the server has a .gz file. compare/static.go makes the files.
 dofile("wrk/percentiles.lua")
 local names = {
 	"f0.css", "f1.js", "f2.js", "f3.js", "f4.html", "f5.html", "f6.json", "f7.js", "f8.svg", "f9.svg",

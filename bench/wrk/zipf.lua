@@ -1,4 +1,4 @@
--- Requests one of 100,000 files each time. The file of rank k is requested in proportion to 1/k (Zipf). cmd/versus/files.go makes the files.
+-- Requests one of 100,000 files each time. The file of rank k is requested in proportion to 1/k (Zipf). compare/files.go makes the files.
 dofile("wrk/percentiles.lua")
 local files, draws = 100000, 262144
 local requests, at = {}, 0

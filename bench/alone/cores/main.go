@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command cores is a hello world of gallop that uses the processors in one of several arrangements. ../../cmd/versus compares them in
+// Command cores is a hello world of gallop that uses the processors in one of several arrangements. ../../compare compares them in
 // the workload cores.
 //
 //	cores ADDRESS ARRANGEMENT

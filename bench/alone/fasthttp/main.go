@@ -1,4 +1,4 @@
-// Command fasthttp is a hello world of fasthttp. With it ../../cmd/versus measures the memory of a program that
+// Command fasthttp is a hello world of fasthttp. With it ../../compare measures the memory of a program that
 // contains only this server.
 package main
 

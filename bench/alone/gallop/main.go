@@ -1,4 +1,4 @@
-// Command gallop is a hello world of gallop. With it ../../cmd/versus measures the memory of a program that contains
+// Command gallop is a hello world of gallop. With it ../../compare measures the memory of a program that contains
 // only this server.
 package main
 

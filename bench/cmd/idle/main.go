@@ -5,6 +5,7 @@
 //
 //	go run ./cmd/idle                                    # 19,000 connections to one process of each server
 //	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten processes that share a port, with fasthttp's package prefork
+//	go run ./cmd/idle -processes 10 -load 5s             # and what a request costs beside the idle connections
 //
 // Each connection is used once. Connections are opened in steps. Before each measurement the server collects garbage and returns
 // free memory to the system. The cost of a connection is the slope of the resident memory, which excludes the server's base
@@ -41,6 +42,7 @@ type options struct {
 	processes int
 	rounds    int
 	servers   string
+	load      time.Duration
 	save      bool
 	commit    string // see measure.Commit
 }
@@ -52,6 +54,7 @@ func main() {
 	flag.IntVar(&o.processes, "processes", 1, "processes of each server, and of the clients")
 	flag.IntVar(&o.rounds, "n", 1, "rounds")
 	flag.StringVar(&o.servers, "servers", "fasthttp,gallop,nethttp", "servers, separated by commas")
+	flag.DurationVar(&o.load, "load", 0, "also put the server under full load for this long with 64 further connections, before and after the others are opened")
 	flag.BoolVar(&o.save, "save", false, "also write results/idle-NUMBER.txt; this takes a clean tree")
 	flag.Parse()
 	met, err := run(o)
@@ -86,9 +89,17 @@ func run(o options) (met bool, err error) {
 	if err := child.Run("go", "build", "-o", peer, "./cmd/peer"); err != nil {
 		return false, err
 	}
-	fmt.Fprintf(out, "command: go run ./cmd/idle -c %d -processes %d -n %d -servers %s\n", o.conns, o.processes, o.rounds, o.servers)
+	fmt.Fprintf(out, "command: go run ./cmd/idle -c %d -processes %d -n %d -servers %s", o.conns, o.processes, o.rounds, o.servers)
+	if o.load > 0 {
+		fmt.Fprintf(out, " -load %v", o.load)
+	}
+	fmt.Fprintln(out)
 	fmt.Fprintf(out, "%s\n", measure.About(o.commit))
-	row("server", "connections", "bytes each", "RSS KiB", "without", "1000 in ms")
+	titles := []string{"connections", "bytes each", "RSS KiB", "without", "1000 in ms"}
+	if o.load > 0 {
+		titles = append(titles, "requests/s", "without", "CPU µs", "without")
+	}
+	row("server", titles...)
 	servers, all := strings.Split(o.servers, ","), map[string][]cost{}
 	for range o.rounds {
 		for _, s := range servers {
@@ -114,11 +125,21 @@ func run(o options) (met bool, err error) {
 }
 
 // cost holds the measurements of one round.
-type cost struct{ conns, each, resident, without, answers float64 }
+type cost struct {
+	conns, each, resident, without, answers float64
+	beside, alone                           burden // under load, beside the idle connections and without them
+}
+
+// burden is what a server does under load.
+type burden struct{ rate, cpu float64 }
 
 func (c cost) print(server string) {
 	cell := func(f float64) string { return fmt.Sprintf("%.0f", f) }
-	row(server, cell(c.conns), cell(c.each), cell(c.resident/1024), cell(c.without/1024), fmt.Sprintf("%.1f", c.answers))
+	cells := []string{cell(c.conns), cell(c.each), cell(c.resident / 1024), cell(c.without / 1024), fmt.Sprintf("%.1f", c.answers)}
+	if c.alone.rate > 0 {
+		cells = append(cells, cell(c.beside.rate), cell(c.alone.rate), fmt.Sprintf("%.2f", c.beside.cpu), fmt.Sprintf("%.2f", c.alone.cpu))
+	}
+	row(server, cells...)
 }
 
 func row(server string, cells ...string) {
@@ -141,6 +162,8 @@ func median(costs []cost) cost {
 		of(func(c cost) float64 { return c.conns }), of(func(c cost) float64 { return c.each }),
 		of(func(c cost) float64 { return c.resident }), of(func(c cost) float64 { return c.without }),
 		of(func(c cost) float64 { return c.answers }),
+		burden{of(func(c cost) float64 { return c.beside.rate }), of(func(c cost) float64 { return c.beside.cpu })},
+		burden{of(func(c cost) float64 { return c.alone.rate }), of(func(c cost) float64 { return c.alone.cpu })},
 	}
 }
 
@@ -164,6 +187,9 @@ func weigh(o options, peer, server string) (c cost, err error) {
 		return c, err
 	}
 	defer holders.Stop()
+	if c.alone, err = burdened(o, cmd, address); err != nil {
+		return c, err
+	}
 	var conns, resident []float64
 	for step := range steps + 1 {
 		if step > 0 {
@@ -178,7 +204,42 @@ func weigh(o options, peer, server string) (c cost, err error) {
 	if err != nil {
 		return c, err
 	}
-	return cost{conns[steps], measure.Slope(conns, resident), resident[steps], resident[0], took.Seconds() * 1000}, nil
+	c.conns, c.each, c.resident, c.without, c.answers = conns[steps], measure.Slope(conns, resident), resident[steps], resident[0], took.Seconds()*1000
+	c.beside, err = burdened(o, cmd, address)
+	return c, err
+}
+
+// burdened puts a server under full load. The load shares the machine with the server.
+func burdened(o options, cmd *exec.Cmd, address string) (b burden, err error) {
+	if o.load == 0 {
+		return b, nil
+	}
+	program, err := load.Command(load.Plan{Address: address, Conns: 64, Seed: 1, Kinds: []load.Kind{{Name: "get", Octets: load.Get("/")}}})
+	if err != nil {
+		return b, err
+	}
+	process, err := load.Start(program)
+	if err != nil {
+		return b, err
+	}
+	defer process.Stop()
+	time.Sleep(time.Second)
+	if _, err := process.Take(); err != nil {
+		return b, err
+	}
+	server := measure.FamilyOf(cmd.Process.Pid)
+	user0, system0 := server.CPU()
+	time.Sleep(o.load)
+	r, err := process.Take()
+	user1, system1 := server.CPU()
+	if err != nil {
+		return b, err
+	}
+	done, lost := r.Sum()
+	if done == 0 || lost > 0 {
+		return b, fmt.Errorf("%d responses, %d lost: %v", done, lost, r.Errors)
+	}
+	return burden{float64(done) / r.Seconds, float64(user1-user0+system1-system0) / float64(time.Microsecond) / float64(done)}, nil
 }
 
 func serve(o options, peer, server, address string) (*exec.Cmd, error) {

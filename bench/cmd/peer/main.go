@@ -1,4 +1,4 @@
-// Command peer runs one of the servers under comparison with a small app, so that cmd/versus, or wrk started by hand,
+// Command peer runs one of the servers under comparison with a small app, so that compare, or wrk started by hand,
 // can put it under load. On SIGUSR1 it collects garbage and returns unused memory to the system. On SIGTERM it writes
 // the CPU profile, if one was requested, and exits.
 //

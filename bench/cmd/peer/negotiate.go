@@ -5,7 +5,7 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// The app "negotiate" responds in one of four forms. ../../fiber has the same app for fiber, and ../versus requests
+// The app "negotiate" responds in one of four forms. ../../fiber has the same app for fiber, and ../../compare requests
 // them.
 func init() {
 	apps["negotiate"] = func(options) peers.App { return peers.App{Web: negotiate} }

@@ -82,7 +82,7 @@ func TestWorkloads(t *testing.T) {
 
 // TestReadmeHasTheWorkloads shows that bench/README.md has a line for each workload.
 func TestReadmeHasTheWorkloads(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,13 +124,13 @@ func TestCheckNegotiation(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var out bytes.Buffer
-	r := newReport(&out, comparison{"test-8", workload{
+	r := newReport(&out, comparison{name: "test-8", conns: 8, workload: workload{
 		rivals: under(wrk{}, "a", "b"),
 		goals: []goal{
 			{cpu, "b", "a", .5, 0}, {cpu, "b", "a", .4, 8}, {rate, "b", "a", 2, 0}, {rate, "b", "a", 2.5, 0},
 			{cpu, "b", "a", .1, 9}, {cpu, "b", "c", .1, 0},
 		},
-	}, 8})
+	}})
 	for _, round := range []struct {
 		name      string
 		rate, cpu float64

@@ -22,6 +22,7 @@ type workload struct {
 	procs  int                    // the server's GOMAXPROCS; 0 means 1, or the default if processors are shared
 	beside bool                   // latencies are those of a goroutine beside the server, and 0 connections are allowed
 	redis  bool                   // the app needs a Redis server
+	items  bool                   // the servers need PostgreSQL
 	files  *fileSet               // what the app static serves, or nil
 	check  func(url string) error // checks a server before it is measured, or nil
 	goals  []goal
@@ -173,7 +174,17 @@ var workloads = map[string]workload{
 	"alternate":   blocking("alternate", "handlers of which every other one sleeps for 1 ms", 1),
 	"redis":       withRedis(blocking("redis", "handlers that ask a Redis server", 1)),
 	"mixed-sleep": mixed("mixed-sleep", "1 % of requests sleep for 10 ms on the path of the others, 10,000/s", 10_000),
-	"mixed-burn":  mixed("mixed-burn", "1 % of requests compute for 5 ms on the path of the others, 2,000/s", 2_000),
+	"arena-json": arena("the arena's JSON documents of 1 to 50 items, encoded for each request, by frameworks", "arena-json", false,
+		goal{cpu, "arena-gallop", "arena-fasthttp", 0.6, 0}),
+	"arena-json-comp": arena("the arena's JSON documents, compressed for each request, by frameworks", "arena-json-comp", false,
+		goal{cpu, "arena-gallop", "arena-fasthttp", 0.9, 0}),
+	"arena-upload": arena("uploads of 500 KB whose bytes are counted, by frameworks", "arena-upload", false,
+		goal{cpu, "arena-gallop", "arena-fasthttp", 1, 0}),
+	"arena-db": arena("the arena's range queries in PostgreSQL, by frameworks", "arena-db", true,
+		goal{rate, "arena-gallop", "arena-fasthttp", 1, 0}),
+	"arena-crud": arena("the arena's cached reads, lists and changes of items in PostgreSQL, by frameworks", "arena-crud", true,
+		goal{rate, "arena-gallop", "arena-fasthttp", 1, 0}),
+	"mixed-burn": mixed("mixed-burn", "1 % of requests compute for 5 ms on the path of the others, 2,000/s", 2_000),
 }
 
 // blocking returns a workload whose handlers are slow, and must not delay other requests. least is the minimum rate
@@ -250,7 +261,8 @@ var baselineKinds = func() (kinds []load.Kind) {
 type comparison struct {
 	name string
 	workload
-	conns int
+	conns    int
+	original string // name of the rival that has a twin, or ""
 }
 
 // parseComparison parses a name such as hello-64. If servers is not empty, only those rivals remain.

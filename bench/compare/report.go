@@ -24,7 +24,7 @@ func (r *report) head(o options) {
 	if o.servers != "" {
 		servers = " -servers " + o.servers
 	}
-	fmt.Fprintf(r, "command: go run ./cmd/versus -n %d -d %v%s %s\n", o.rounds, o.length, servers, r.name)
+	fmt.Fprintf(r, "command: go run ./compare -n %d -d %v%s %s\n", o.rounds, o.length, servers, r.name)
 	fmt.Fprint(r, measure.About(o.commit))
 	where := "server on core 0 with GOMAXPROCS=1, load on core 1"
 	switch {

@@ -12,7 +12,7 @@ import (
 
 // TestStaticFiles shows that wrk requests the files that there are, and that checkStatic notices wrong responses.
 func TestStaticFiles(t *testing.T) {
-	script, err := os.ReadFile("../../wrk/static.lua")
+	script, err := os.ReadFile("../wrk/static.lua")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/measure"
+	"github.com/gallop-http/gallop/examples/arena/postgres"
 )
 
 // figure is one of the figures of a round.
@@ -45,13 +46,14 @@ func (f figure) met(ratio, limit float64) bool {
 // sample holds the figures of one round.
 type sample [figures]float64
 
-// hall holds what the rounds need: the programs, and a Redis server and another service for workloads that use them.
+// hall holds what the rounds need: the programs, and Redis, PostgreSQL and another service for workloads that use them.
 type hall struct {
 	dir      string
 	redis    *exec.Cmd
 	store    string // address of the Redis server
 	service  *exec.Cmd
 	neighbor string // address of the other service
+	database *postgres.Server
 }
 
 // fiberServers are separate programs: the directory fiber with one of two module files.
@@ -66,7 +68,7 @@ const uncached = "-uncached"
 // newHall builds what the comparisons need.
 func newHall(all []comparison) (h *hall, err error) {
 	h = &hall{}
-	if h.dir, err = os.MkdirTemp("", "versus"); err != nil {
+	if h.dir, err = os.MkdirTemp("", "compare"); err != nil {
 		return nil, err
 	}
 	if err := h.furnish(all); err != nil {
@@ -80,6 +82,7 @@ func (h *hall) furnish(all []comparison) error {
 	if err := child.Run("go", "build", "-o", h.program("peer"), "./cmd/peer"); err != nil {
 		return err
 	}
+	built := map[string]bool{}
 	for _, c := range all {
 		for _, r := range c.rivals {
 			args := []string{"build", "-o", h.program(r.server)}
@@ -89,9 +92,15 @@ func (h *hall) furnish(all []comparison) error {
 				args = append(args, dir)
 			} else if _, ok := arrangement(r.server); ok {
 				args = []string{"build", "-o", h.program("cores"), "./alone/cores"}
+			} else if name, ok := inArena(r.server); ok {
+				args = arenaBuild(h, name)
 			} else {
 				continue
 			}
+			if built[r.server] {
+				continue
+			}
+			built[r.server] = true
 			if err := child.Run("go", args...); err != nil {
 				return err
 			}
@@ -102,6 +111,12 @@ func (h *hall) furnish(all []comparison) error {
 	}
 	if slices.ContainsFunc(all, func(c comparison) bool { return c.beside }) {
 		if err := h.startService(); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(all, func(c comparison) bool { return c.items }) {
+		var err error
+		if h.database, err = postgres.Start(); err != nil {
 			return err
 		}
 	}
@@ -166,6 +181,9 @@ func (h *hall) close() {
 			child.End(cmd)
 		}
 	}
+	if h.database != nil {
+		h.database.Stop()
+	}
 	os.RemoveAll(h.dir)
 }
 
@@ -196,6 +214,9 @@ func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
 		program, args = h.program(server), []string{address}
 	} else if name, ok := arrangement(server); ok {
 		program, args = h.program("cores"), []string{address, name}
+	}
+	if name, ok := inArena(server); ok {
+		program, args = arenaCommand(h, c, name, address)
 	}
 	cmd := pinned(c.shared || c.procs > 1, 0, program, args...)
 	if server == "nginx" {

@@ -14,7 +14,7 @@ import (
 
 // wrk/zipf.lua requests files by the names that writeMany gives them.
 func TestZipfNames(t *testing.T) {
-	script, err := os.ReadFile("../../wrk/zipf.lua")
+	script, err := os.ReadFile("../wrk/zipf.lua")
 	if err != nil {
 		t.Fatal(err)
 	}
