@@ -1,0 +1,58 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+)
+
+// recorder notes the order of runs, and fails in one of them.
+func recorder(order *[]string, failAt int) func(context.Context, int, int) (*result.Result, error) {
+	return func(_ context.Context, target, round int) (*result.Result, error) {
+		if len(*order) == failAt {
+			return nil, errors.New("target is down")
+		}
+		*order = append(*order, fmt.Sprintf("%c%d", 'A'+target, round))
+		return &result.Result{Plan: result.Plan{Name: (*order)[len(*order)-1]}}, nil
+	}
+}
+
+func TestInterleave(t *testing.T) {
+	var order []string
+	all, err := Interleave(t.Context(), 3, recorder(&order, -1))
+	if got := strings.Join(order, " "); err != nil || got != "A0 B0 B1 A1 A2 B2" {
+		t.Error(got, err)
+	}
+	for target, results := range all {
+		for round, r := range results {
+			if want := fmt.Sprintf("%c%d", 'A'+target, round); r.Plan.Name != want {
+				t.Errorf("%s stands for %s", r.Plan.Name, want)
+			}
+		}
+	}
+	// A failure in the second half of a round leaves the complete rounds.
+	order = nil
+	all, err = Interleave(t.Context(), 3, recorder(&order, 3))
+	if err == nil || len(all[0]) != 1 || len(all[1]) != 1 {
+		t.Error(err, len(all[0]), len(all[1]))
+	}
+}
+
+func TestRepeat(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var order []string
+	run := recorder(&order, -1)
+	all, err := Repeat(ctx, 5, func(ctx context.Context, i int) (*result.Result, error) {
+		if i == 2 {
+			cancel()
+		}
+		return run(ctx, 0, i)
+	})
+	if !errors.Is(err, context.Canceled) || len(all) != 3 || all[2].Plan.Name != "A2" {
+		t.Error(err, order)
+	}
+}
