@@ -63,3 +63,22 @@ func TestStyle(t *testing.T) {
 		t.Error("a file gets colors")
 	}
 }
+
+func TestMetric(t *testing.T) {
+	for _, row := range []struct {
+		metric, expr string
+		value        float64
+		want         string
+	}{
+		{"http_req_duration", "p(95)<200", 748.2, "748.2ms"},
+		{"http_req_duration{name:x}", "avg<200", 0.25, "250µs"},
+		{"http_req_failed", "rate<0.01", 0.002, "0.20%"},
+		{"checks", "rate>0.9", 0.5, "50.00%"},
+		{"http_reqs", "rate>100", 1234.4, "1,234/s"},
+		{"dropped_iterations", "count==0", 3, "3"},
+	} {
+		if got := Metric(row.metric, row.expr, row.value); got != row.want {
+			t.Errorf("%s %s: %q, not %q", row.metric, row.expr, got, row.want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (t *totals) thresholdTable() table {
 		if h.Abort {
 			outcome.Text += ", aborted the run"
 		}
-		tab.Rows = append(tab.Rows, []htmlCell{words(h.Metric, 120), words(h.Expr, 80), number(thresholdValue(h), h.Value), outcome})
+		tab.Rows = append(tab.Rows, []htmlCell{words(h.Metric, 120), words(h.Expr, 80), number(figure.Metric(h.Metric, h.Expr, h.Value), h.Value), outcome})
 	}
 	return tab
 }

@@ -167,7 +167,7 @@ func (p *printer) thresholds(t *totals) {
 		if h.Abort {
 			note = ", aborted the run"
 		}
-		p.f("     %s %s %s: %s%s\n", p.style.Mark(h.OK), figure.Line(h.Metric, 80), figure.Line(h.Expr, 60), thresholdValue(h), note)
+		p.f("     %s %s %s: %s%s\n", p.style.Mark(h.OK), figure.Line(h.Metric, 80), figure.Line(h.Expr, 60), figure.Metric(h.Metric, h.Expr, h.Value), note)
 	}
 }
 

@@ -145,7 +145,7 @@ func Judge(r *result.Result) Verdict {
 	}
 	for _, t := range r.Thresholds {
 		if !t.OK {
-			v.add(Failed, fmt.Sprintf("threshold %s %s: the value is %s", t.Metric, t.Expr, thresholdValue(t)))
+			v.add(Failed, fmt.Sprintf("threshold %s %s: the value is %s", t.Metric, t.Expr, figure.Metric(t.Metric, t.Expr, t.Value)))
 		}
 	}
 	return v
