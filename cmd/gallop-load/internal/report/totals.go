@@ -143,6 +143,11 @@ func Judge(r *result.Result) Verdict {
 	for _, w := range r.Warnings {
 		v.add(Doubtful, w)
 	}
+	for _, s := range r.Series {
+		if end := s.Done + s.Failed + s.Aborted; s.Sent != end {
+			v.add(Doubtful, fmt.Sprintf("%s: %d requests were sent, but %d have an outcome", s.Name, s.Sent, end))
+		}
+	}
 	for _, t := range r.Thresholds {
 		if !t.OK {
 			v.add(Failed, fmt.Sprintf("threshold %s %s: the value is %s", t.Metric, t.Expr, figure.Metric(t.Metric, t.Expr, t.Value)))
