@@ -2,9 +2,25 @@ package compare
 
 import (
 	"context"
+	"strings"
 
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
+
+// ReadSides reads result files. Each argument is one side: a file with one or more results, or several files with commas
+// between their names.
+func ReadSides(args ...string) ([]Side, error) {
+	var sides []Side
+	for _, arg := range args {
+		all, err := report.ReadFiles(strings.Split(arg, ",")...)
+		if err != nil {
+			return nil, err
+		}
+		sides = append(sides, Side{arg, all})
+	}
+	return sides, nil
+}
 
 // Repeat calls run n times, one after another. If run fails, it returns the results so far and the error.
 func Repeat(ctx context.Context, n int, run func(ctx context.Context, i int) (*result.Result, error)) ([]*result.Result, error) {

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/resulttest"
 )
 
 // recorder notes the order of runs, and fails in one of them.
@@ -54,5 +58,28 @@ func TestRepeat(t *testing.T) {
 	})
 	if !errors.Is(err, context.Canceled) || len(all) != 3 || all[2].Plan.Name != "A2" {
 		t.Error(err, order)
+	}
+}
+
+func TestReadSides(t *testing.T) {
+	dir := t.TempDir()
+	var names []string
+	for i, n := range []int{3, 1, 2} {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.json", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := report.WriteJSON(f, resulttest.Repeats(n, 1, 1)...); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		names = append(names, f.Name())
+	}
+	sides, err := ReadSides(names[0], names[1]+","+names[2])
+	if err != nil || len(sides) != 2 || len(sides[0].Results) != 3 || len(sides[1].Results) != 3 || sides[0].Name != names[0] {
+		t.Error(err, sides)
+	}
+	if _, err := ReadSides(names[0], names[1]+",missing.json"); err == nil || !strings.Contains(err.Error(), "missing.json") {
+		t.Error(err)
 	}
 }
