@@ -144,22 +144,18 @@ func (g *grid) format(b *strings.Builder, unit string, sides []string) {
 		if i > 0 {
 			widen(&group[4], between(group[3:]), len("vs base"))
 		}
-		blocks[i] = between(group)
-		if n := utf8.RuneCountInString(name); blocks[i] < n {
-			group[sideColumns-1] += n - blocks[i]
-			if blocks[i] = between(group); blocks[i] > n {
-				group[sideColumns-1] -= blocks[i] - n
-				blocks[i] = n
-			}
+		last := len(group) - 1
+		for last > 0 && group[last] == 0 {
+			last--
 		}
+		widen(&group[last], between(group), utf8.RuneCountInString(name))
+		blocks[i] = between(group)
 	}
 	label := strings.Repeat(" ", widths[0])
 	head, units := label, label
 	for i, name := range sides {
 		head += " │ " + center(name, blocks[i])
-		group := widths[1+i*sideColumns:][:sideColumns]
-		first := between(group[:3])
-		line := center(unit, first)
+		line := center(unit, between(widths[1+i*sideColumns:][:3]))
 		if i > 0 {
 			line += " vs base"
 		}

@@ -15,7 +15,8 @@ func Duration(d time.Duration) string {
 	case d == 0:
 		return "0s"
 	case d < 0:
-		return "-" + Duration(-d)
+		// The smallest duration has no positive counterpart.
+		return "-" + Duration(-max(d, -math.MaxInt64))
 	case d < time.Microsecond:
 		return strconv.Itoa(int(d)) + "ns"
 	case d < time.Millisecond:

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"math"
 	"os"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ func TestDuration(t *testing.T) {
 		0: "0s", 1: "1ns", 999: "999ns", 1000: "1µs", 1234: "1.23µs", 1239: "1.23µs", 999_999: "999.99µs",
 		12_340_000: "12.34ms", 1_500_000_000: "1.5s", 59_999_999_999: "59.99s", 61 * time.Second: "1m1s",
 		2*time.Hour + 3*time.Minute + 4500*time.Millisecond: "2h3m4s", -1500: "-1.5µs",
+		math.MinInt64: "-2562047h47m16s", math.MaxInt64: "2562047h47m16s",
 	} {
 		if got := Duration(d); got != want {
 			t.Errorf("Duration(%d) is %q, not %q", d, got, want)

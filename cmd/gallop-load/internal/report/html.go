@@ -64,8 +64,8 @@ func HTML(w io.Writer, r *result.Result) error {
 	return err
 }
 
-// policy lets the page use its own style and script and nothing else, so that even text that escaped from its place could
-// not run a script or load a file.
+// policy lets the page use its own style and script and nothing else. Even markup in text from the target could not run a
+// script or load a file.
 func policy() string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/resulttest"
@@ -135,6 +136,14 @@ func FuzzReadJSON(f *testing.F) {
 	small.Series, small.Seconds = small.Series[:1], small.Seconds[:3]
 	f.Add(encode(f, small))
 	f.Add(encode(f, &result.Result{Schema: 1}))
+	// Times and values at the limits of their types.
+	extreme := resulttest.Open()
+	extreme.Series, extreme.Seconds = extreme.Series[1:], extreme.Seconds[:2]
+	extreme.Series[0].Errors[0].First = time.Time{}
+	extreme.Series[0].Errors[1].First = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	extreme.Thresholds[0].Value, extreme.Thresholds[1].Value = 1e308, -1e308
+	extreme.Seconds[0].Length, extreme.Seconds[0].P50, extreme.Seconds[1].Length = 1, 1<<53, 1<<53
+	f.Add(encode(f, extreme))
 	f.Add([]byte(`[{"schema":1,"series":[{"name":"x","response":{"count":1}}]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all, err := ReadJSON(bytes.NewReader(data))
@@ -146,7 +155,7 @@ func FuzzReadJSON(f *testing.F) {
 				t.Error(out)
 			}
 			var b bytes.Buffer
-			for _, err := range []error{CSVSeconds(&b, r), CSVRequests(&b, r), Bench(&b, r)} {
+			for _, err := range []error{CSVSeconds(&b, r), CSVRequests(&b, r), Bench(&b, r), HTML(&b, r)} {
 				if err != nil {
 					t.Error(err)
 				}
