@@ -86,8 +86,8 @@ func TestView(t *testing.T) {
 func TestViewFits(t *testing.T) {
 	s := open()
 	for _, style := range []bool{false, true} {
-		for width := 1; width < 130; width += 3 {
-			for height := range 45 {
+		for width := 1; width < 130; width += 7 {
+			for height := 0; height < 40; height += 3 {
 				out := view(s, screen{width: width, height: height, factor: 1, style: figure.Style(style)})
 				lines := strings.Split(out, "\n")
 				if out != "" && len(lines) > height {

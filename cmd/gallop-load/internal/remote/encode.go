@@ -32,7 +32,7 @@ const (
 	tagLabelValue = 2<<3 | 2 // Label.value
 
 	tagValue = 1<<3 | 1 // Sample.value, 8 bytes
-	tagTime  = 2<<3 | 0 // Sample.timestamp in milliseconds, a varint
+	tagTime  = 2 << 3   // Sample.timestamp in milliseconds, a varint
 )
 
 // encode returns a WriteRequest as a protocol buffer.
