@@ -33,12 +33,12 @@ func readResponse(c *web.Ctx) (r response, err error) {
 // Callback returns the handler for the response of the provider. Register it for GET, with the path of Config.RedirectURL.
 //
 // If the login is not valid, the handler returns a web.Error, which the error handler of the App shows. The client does not learn
-// the cause. The status is
+// the cause. The error has one of these statuses:
 //
-//   - 400 if the browser has not begun this login, or if the login has been used or has expired
-//   - 403 if the user has canceled the login or the provider has denied it
-//   - 502 if the response of the provider is not valid
-//   - 503 or 504 if the provider cannot be reached.
+//   - 400: The browser has not begun this login, or the login has been used or has expired.
+//   - 403: The user has canceled the login, or the provider has denied it.
+//   - 502: The response of the provider is not valid.
+//   - 503 and 504: The provider cannot be reached.
 //
 // If the provider has reported an error, errors.As finds a [ProviderError].
 func (l *Login) Callback() web.Handler {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -649,5 +650,30 @@ func TestSettings(t *testing.T) {
 				l.BackChannel()
 			}
 		}()
+	}
+}
+
+// Concurrent logins read the metadata and the keys once. A client that gives up does not stop the request of the other clients.
+func TestConcurrentLogins(t *testing.T) {
+	i := newIssuer(t)
+	i.set(func() { i.delay = 50 * time.Millisecond })
+	s := newSite(t, config(i))
+	impatient, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	if _, err := s.auth.provider.get(impatient); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("impatient client: %v", err)
+	}
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			b := s.browser(t)
+			if response := b.login(); response.StatusCode != 303 || !b.loggedIn() {
+				t.Errorf("%d", response.StatusCode)
+			}
+		})
+	}
+	wg.Wait()
+	if metadata, keys := i.seen("/.well-known/openid-configuration"), i.seen("/keys"); metadata != 1 || keys != 1 {
+		t.Errorf("the metadata was read %d times, the keys %d times", metadata, keys)
 	}
 }
