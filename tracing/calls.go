@@ -39,7 +39,7 @@ func WithTemplate(ctx context.Context, template string) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{template: template})
 }
 
-// Calls returns a Doer that numbers the attempts of each call of next: the attribute http.request.resend_count is 1 for the first retry or
+// Calls returns a Doer that numbers the attempts of each call of next. The attribute http.request.resend_count is 1 for the first retry or
 // redirect, 2 for the second, and so on. The client must have a transport from [Client.Transport].
 func Calls(next gallop.Doer) gallop.Doer { return numbered{next} }
 

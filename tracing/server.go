@@ -14,9 +14,13 @@ import (
 // Tracing is middleware that makes a span for each request. Register Tracing after RequestID and before Logger and Recover, so that the
 // span covers the other middleware. Requests that the server refuses get spans, too.
 //
-// The status of a span is Error if the status of the response is 500 or above, if the handler panics, or if the handler returns an error
-// after the response has begun. A status of 400 to 499 is not an error of the server. If the request is canceled while the handler runs,
-// usually because the client has disconnected, the span gets the event "canceled".
+// The status of a span is Error in these cases:
+//
+//   - The status of the response is 500 or above. A status of 400 to 499 is not an error of the server.
+//   - The handler panics.
+//   - The handler returns an error after the response has begun.
+//
+// If the request is canceled while the handler runs, usually because the client has disconnected, the span gets the event "canceled".
 //
 // The zero value uses the global TracerProvider and accepts the traces of all clients.
 type Tracing struct {
