@@ -1,0 +1,44 @@
+package wiretest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Alone runs a test or a subtest in a process of its own and returns false, or true in that process. Tests call it that
+// measure memory: in a shared process, connections of earlier tests close at any time and free the memory that they hold.
+func Alone(t *testing.T) bool {
+	t.Helper()
+	const variable = "GALLOP_TEST_ALONE"
+	if os.Getenv(variable) == t.Name() {
+		return true
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pattern strings.Builder
+	for i, name := range strings.Split(t.Name(), "/") {
+		if i > 0 {
+			pattern.WriteByte('/')
+		}
+		pattern.WriteString("^" + regexp.QuoteMeta(name) + "$")
+	}
+	args := []string{"-test.run=" + pattern.String(), "-test.timeout=10m"}
+	if testing.Verbose() {
+		args = append(args, "-test.v")
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), variable+"="+t.Name())
+	switch out, err := cmd.CombinedOutput(); {
+	case err != nil, bytes.Contains(out, []byte("no tests to run")):
+		t.Errorf("%v:\n%s", err, out)
+	case testing.Verbose():
+		t.Logf("\n%s", out)
+	}
+	return false
+}
