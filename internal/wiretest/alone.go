@@ -9,6 +9,17 @@ import (
 	"testing"
 )
 
+// Beside is Alone for a parallel test that may share its process: one that looks for leaks, or that changes GOMAXPROCS, say. While
+// coverage is measured it runs in this process, beside no other such test, because the coverage of other processes is lost.
+func Beside(t *testing.T) bool {
+	t.Helper()
+	if testing.CoverMode() == "" {
+		t.Parallel()
+		return Alone(t)
+	}
+	return true
+}
+
 // Alone runs a test or a subtest in a process of its own and returns false, or true in that process. Tests call it that
 // measure memory: in a shared process, connections of earlier tests close at any time and free the memory that they hold.
 func Alone(t *testing.T) bool {
