@@ -292,6 +292,7 @@ func TestWriteDeadlineOverHTTP2(t *testing.T) {
 // A handler that has sent a part of its response in time gets an error from writes after the deadline, although the client
 // has opened windows. The client notices that the response is not complete.
 func TestLateWriteOverHTTP2(t *testing.T) {
+	t.Parallel()
 	h := beside(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
 		io.WriteString(w, "begun")
@@ -308,6 +309,7 @@ func TestLateWriteOverHTTP2(t *testing.T) {
 		}
 	})
 	servedH2(t, h, func(t *testing.T, url string, client *http.Client) {
+		t.Parallel()
 		besides(t, url, client, func() {
 			for _, path := range []string{"/write", "/return"} {
 				body, err := io.ReadAll(do(t, client, requestTo(t, "GET", url+path, nil)).Body)

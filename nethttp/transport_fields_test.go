@@ -122,6 +122,7 @@ func TestTransportDialTLSContextFails(t *testing.T) {
 }
 
 func TestTransportResponseHeaderTimeout(t *testing.T) {
+	t.Parallel()
 	const limit = 60 * time.Millisecond
 	over := make(chan struct{})
 	h := func(w http.ResponseWriter, r *http.Request) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/rest"
 )
 
@@ -50,7 +51,7 @@ func TestLargeBodiesTime(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds take longer")
 	}
-	if !alone(t) {
+	if !wiretest.Alone(t) {
 		return
 	}
 	long := os.Getenv("GALLOP_LARGE") != ""

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"reflect"
 	"runtime"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/rest"
 )
 
@@ -233,33 +233,6 @@ func (g *gauge) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// alone runs the test in a process of its own and returns false, or true in that process. In a shared process,
-// connections of earlier tests close at any time and free the megabytes that they hold.
-func alone(t *testing.T) bool {
-	t.Helper()
-	const variable = "GALLOP_TEST_ALONE"
-	if os.Getenv(variable) == t.Name() {
-		return true
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"-test.run=^" + t.Name() + "$", "-test.timeout=10m"}
-	if testing.Verbose() {
-		args = append(args, "-test.v")
-	}
-	cmd := exec.CommandContext(t.Context(), self, args...)
-	cmd.Env = append(os.Environ(), variable+"="+t.Name())
-	switch out, err := cmd.CombinedOutput(); {
-	case err != nil:
-		t.Errorf("%v:\n%s", err, out)
-	case testing.Verbose():
-		t.Logf("\n%s", out)
-	}
-	return false
-}
-
 // live returns how much is in memory behind a collection of garbage. Two of them empty the pools.
 func live() float64 {
 	var m runtime.MemStats
@@ -300,7 +273,7 @@ func TestLargeBodiesPeak(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds allocate more")
 	}
-	if !alone(t) {
+	if !wiretest.Alone(t) {
 		return
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // or most of the time goes to waiting for threads that sweep

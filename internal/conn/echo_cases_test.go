@@ -381,6 +381,9 @@ func TestEchoOneEnds(t *testing.T) {
 
 // A handler whose time is over is left behind. It goes on while the connection does, and after it, and hurts nobody.
 func TestEchoLeftBehind(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	overEchoTogether(t, func(s *echoServer) { s.limit = s.handlerTime() }, func(r *echoRig) {
 		c := r.client()
 		late := []*echoCall{r.open(c, "late", 100), r.whole(c, "late", 100), r.open(c, "maybe hang", 100)}
@@ -396,6 +399,9 @@ func TestEchoLeftBehind(t *testing.T) {
 
 // Shutdown waits for the exchanges that have begun, and ends connections without any.
 func TestEchoShutdown(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	overEcho(t, nil, func(r *echoRig) {
 		c, idle := r.client(), r.client()
 		others := []*echoClient{c, idle}
@@ -494,6 +500,9 @@ func TestEchoClientResets(t *testing.T) {
 
 // A connection that stays idle ends, and so does one whose client takes nothing. One with exchanges does not.
 func TestEchoTimes(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	overEchoTogether(t, func(s *echoServer) { s.set.Idle, s.set.Progress = 50*time.Millisecond, 100*time.Millisecond }, func(r *echoRig) {
 		c := r.inTime("now 150ms")
 		begun := time.Now()

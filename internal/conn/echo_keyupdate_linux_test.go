@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/conn"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // updatingConn is a TLS 1.3 connection of a client that can update its keys (RFC 8446 §4.6.3), which crypto/tls cannot. It
@@ -115,6 +116,9 @@ func (r *echoRig) updatingClient(n int) (*echoClient, *updatingConn, *echoWire) 
 
 // The worker that reads sends key updates while handlers push. The client can decrypt all it gets.
 func TestEchoKeyUpdates(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	for _, transport := range []string{"memory-tls", "tls"} {
 		overEchoLoop(t, transport, func(r *echoRig) {
 			c, u, wire := r.updatingClient(20_000)

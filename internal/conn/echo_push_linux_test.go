@@ -12,6 +12,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // overEchoLoop is overEcho for transports with one loop. With the race detector, one in three has to do.
@@ -101,6 +102,9 @@ func (r *echoRig) bounded(c *echoWire) {
 
 // A client that reads nothing holds up nobody else on its loop, however much there is for it. It gets all in the end.
 func TestEchoReadsNothing(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	overEchoLoop(t, "", func(r *echoRig) {
 		c, wire := r.quiet(64 << 10)
 		defer c.conn.Close()
@@ -135,6 +139,9 @@ func TestEchoReadsNothing(t *testing.T) {
 
 // Handlers push while the connection is parked and while it is served, and while it ends in any way.
 func TestEchoPushAtTheEnd(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	ends := map[string]func(r *echoRig, c *echoClient){
 		"closed":  func(r *echoRig, c *echoClient) { _ = c.conn.Close() },
 		"reset":   func(r *echoRig, c *echoClient) { reset(c.conn) },

@@ -28,6 +28,9 @@ import (
 //
 // GALLOP_SEED is the first seed. GALLOP_LONG=1 has many more conversations.
 func TestEchoSimulation(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that a seed does nearly the same each time
 	n := 500
 	switch {

@@ -1,6 +1,7 @@
 package wiretest
 
 import (
+	"flag"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -18,6 +19,15 @@ func Long() bool { return os.Getenv("GALLOP_LONG") != "" }
 func RunWithRareGC(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
+}
+
+// RunWaiting is like RunWithRareGC, for tests that mostly wait: up to eight parallel tests run at a time, unless the command
+// line says something else.
+func RunWaiting(m *testing.M) {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	RunWithRareGC(m)
 }
 
 // DrawCuts returns up to ten places, in order, at which to cut n bytes.

@@ -162,6 +162,7 @@ func TestSmallRequestsThatTheSocketDoesNotTakeAtOnce(t *testing.T) {
 }
 
 func TestAWaitOnASocketEnds(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		call func(c *gallop.HostClient, req *gallop.Request) error
 		want error
@@ -179,6 +180,7 @@ func TestAWaitOnASocketEnds(t *testing.T) {
 		}, gallop.ErrTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c, _ := socketServer(t, func(c *net.TCPConn) {
 				if readHeads(c, 1) {
 					_, _ = io.WriteString(c, shortAnswer)

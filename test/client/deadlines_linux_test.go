@@ -82,6 +82,9 @@ type hasty struct {
 // TestClientShortDeadlines calls hosts that answer, are slow, reset, read nothing, or
 // cannot even be connected to, with 1 to 100 ms for each call: all return in time.
 func TestClientShortDeadlines(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	span := 1500 * time.Millisecond
 	if wiretest.Long() {
 		span = 30 * time.Second

@@ -129,6 +129,9 @@ type chaos struct {
 // its deadline, with its own answer if with any, and to be sent once, or twice if it is
 // idempotent. Nothing may be left behind.
 func TestClientInChaos(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	callers, span := 200, 2*time.Second
 	if wiretest.Long() {
 		callers, span = 1000, time.Minute

@@ -35,6 +35,9 @@ type stealRun struct {
 // hands each connection on at once. The calls in between have no deadline and nobody
 // who ends them, so whatever goes wrong with them was meant for another one.
 func TestClientNeverDisturbsAnotherCall(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	span := 700 * time.Millisecond
 	if wiretest.Long() {
 		span = 30 * time.Second

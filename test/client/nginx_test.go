@@ -112,6 +112,9 @@ func (n *nginx) client(t *testing.T, secure, stream bool) *gallop.HostClient {
 
 // TestClientAndNginx needs nginx.
 func TestClientAndNginx(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	n := startNginx(t)
 	for name, secure := range map[string]bool{"http": false, "https": true} {
 		for mode, stream := range clientModes {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	} else {
 		testhook.SetFileYouth(youth)
 	}
-	os.Exit(m.Run())
+	wiretest.RunWaiting(m)
 }
 
 // needsCache skips a test on systems on which FS has no cache.

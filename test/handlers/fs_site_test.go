@@ -155,6 +155,7 @@ func TestCleanURLs(t *testing.T) {
 // TestCleanURLFollowsTheDisk changes what a clean path stands for while it is cached.
 func TestCleanURLFollowsTheDisk(t *testing.T) {
 	needsCache(t)
+	t.Parallel()
 	dir := tree(t, map[string]string{"a.html": "page"})
 	time.Sleep(ripe)
 	files := (&gallop.FS{Root: dir, CleanURLs: true, CheckEvery: -1}).NewRequestHandler()

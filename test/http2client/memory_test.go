@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
@@ -73,6 +74,9 @@ func (c *canned) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
 // An idle connection needs at most 2 KB of memory, and no goroutine. The memory includes the connection of the test.
 func TestIdleMemory(t *testing.T) {
+	if !wiretest.Alone(t) {
+		return
+	}
 	const n = 1000
 	before := runtime.NumGoroutine()
 	clients := make([]*gallop.HostClient, n)

@@ -22,7 +22,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-func TestMain(m *testing.M) { wiretest.RunWithRareGC(m) }
+func TestMain(m *testing.M) { wiretest.RunWaiting(m) }
 
 // start starts a server and returns its URL, a client for it, and a function that shuts it down.
 func start(t *testing.T, s *gallop.Server) (url string, client *http.Client) {

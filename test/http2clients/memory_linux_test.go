@@ -4,6 +4,7 @@ package http2clients_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net"
 	"runtime"
 	"strings"
@@ -12,9 +13,11 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// The clients of these tests are sockets without Go objects, so that the heap has only what the server keeps.
+// The clients of these tests are sockets without Go objects, so that the heap has only what the server keeps. Each test has a
+// process of its own, so that several can wait at the same time.
 
 // socket is a client.
 type socket struct {
@@ -113,6 +116,7 @@ func serveForMemory(t *testing.T, s *gallop.Server) (addr *net.TCPAddr, settle f
 // An idle h2c connection costs at most 1,500 bytes after a request, and 8 KiB more if its client has filled the table of the
 // decoder.
 func TestMemoryOfIdleConnections(t *testing.T) {
+	t.Parallel()
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur < 9000 {
 		t.Skipf("the test needs 9,000 descriptors: %d, %v", limit.Cur, err)
@@ -129,6 +133,10 @@ func TestMemoryOfIdleConnections(t *testing.T) {
 		{"a table of one entry", []string{usual, large}, 1500 + 8<<10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if !wiretest.Alone(t) {
+				return
+			}
 			addr, settle := serveForMemory(t, &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("Hello, World!") }})
 			const first, n = 1000, 3000
 			var before int64
@@ -158,30 +166,37 @@ func TestMemoryOfIdleConnections(t *testing.T) {
 
 // A response that waits for its window costs at most 2 KiB besides its body. The allocator rounds larger bodies up by more.
 func TestMemoryOfWaitingStreams(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int{1000, 10_000} {
-		body := strings.Repeat("x", size)
-		addr, settle := serveForMemory(t, &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }})
-		const conns, streams = 20, 90
-		clients := socketsOf(t, conns)
-		for i := range clients {
-			c := &clients[i]
-			c.connect(t, addr, "\x00\x04\x00\x00\x00\x0a") // windows of 10 bytes
-			c.get(usual)
-			c.send(frame(8, 0, 1, "\x00\x0f\x00\x00") + frame(8, 0, 0, "\x00\x0f\x00\x00"))
-		}
-		settle(conns)
-		before := heap()
-		for i := range clients {
-			for range streams {
-				clients[i].get(usual)
+		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
+			t.Parallel()
+			if !wiretest.Alone(t) {
+				return
 			}
-		}
-		settle(conns * (1 + streams))
-		got := (heap()-before)/(conns*streams) - int64(size)
-		t.Logf("%d bytes for each stream besides a body of %d bytes", got, size)
-		if got > 2<<10 {
-			t.Errorf("%d bytes for each stream besides a body of %d bytes, want at most %d", got, size, 2<<10)
-		}
-		runtime.KeepAlive(clients)
+			body := strings.Repeat("x", size)
+			addr, settle := serveForMemory(t, &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }})
+			const conns, streams = 20, 90
+			clients := socketsOf(t, conns)
+			for i := range clients {
+				c := &clients[i]
+				c.connect(t, addr, "\x00\x04\x00\x00\x00\x0a") // windows of 10 bytes
+				c.get(usual)
+				c.send(frame(8, 0, 1, "\x00\x0f\x00\x00") + frame(8, 0, 0, "\x00\x0f\x00\x00"))
+			}
+			settle(conns)
+			before := heap()
+			for i := range clients {
+				for range streams {
+					clients[i].get(usual)
+				}
+			}
+			settle(conns * (1 + streams))
+			got := (heap()-before)/(conns*streams) - int64(size)
+			t.Logf("%d bytes for each stream besides a body of %d bytes", got, size)
+			if got > 2<<10 {
+				t.Errorf("%d bytes for each stream besides a body of %d bytes, want at most %d", got, size, 2<<10)
+			}
+			runtime.KeepAlive(clients)
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
@@ -71,73 +72,99 @@ func (a *attack) run(s *site) error {
 // client is served.
 func TestFloods(t *testing.T) {
 	const together = 16
-	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
-		for batch := range slices.Chunk(attacks, together) {
-			t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, over, stream, batch) })
-		}
-		t.Run("bodies that are collected", func(t *testing.T) { testFlood(t, over, nil, collectedAttacks) })
-	})
+	for batch := range slices.Chunk(attacks, together) {
+		t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, stream, batch) })
+	}
+	t.Run("bodies that are collected", func(t *testing.T) { testFlood(t, nil, collectedAttacks) })
 }
 
-func testFlood(t *testing.T, over gallop.EngineType, change func(*gallop.Server), batch []attack) {
-	s := start(t, over, change)
-	var bursts atomic.Int64
-	s.flood(t, len(batch), func(group *sync.WaitGroup, end time.Time) {
-		for _, a := range batch {
-			group.Go(func() {
-				for time.Now().Before(end) {
-					if err := a.run(s); err != nil {
-						t.Errorf("%s: %v", a.name, err)
-						return
+func testFlood(t *testing.T, change func(*gallop.Server), batch []attack) {
+	onSites(t, change, func(t *testing.T, sites []*site) {
+		var bursts atomic.Int64
+		flood(t, sites, len(batch), func(s *site, group *sync.WaitGroup, end time.Time) {
+			for _, a := range batch {
+				group.Go(func() {
+					for time.Now().Before(end) {
+						if err := a.run(s); err != nil {
+							t.Errorf("%s: %s: %v", s, a.name, err)
+							return
+						}
+						bursts.Add(1)
+						time.Sleep(10 * time.Millisecond)
 					}
-					bursts.Add(1)
-					time.Sleep(10 * time.Millisecond)
-				}
-			})
-		}
+				})
+			}
+		})
+		t.Logf("%d bursts", bursts.Load())
 	})
-	t.Logf("%d bursts", bursts.Load())
 }
 
-// flood has begin start this many attackers, which go on until a time. It checks what they may cost, and how a good client is
-// served.
-func (s *site) flood(t *testing.T, attackers int, begin func(group *sync.WaitGroup, end time.Time)) {
-	var quiet, loud latency
-	for range 4 { // the machine may be slow itself
-		if quiet, loud = s.floodOnce(t, attackers, begin); loud.p99 <= 5*quiet.p99+lenient || t.Failed() {
-			return
+// onSites runs a test with a server on event loops and one on goroutines. Long tests have one server at a time, so that it
+// gets more of the processor.
+func onSites(t *testing.T, change func(*gallop.Server), test func(t *testing.T, sites []*site)) {
+	if !wiretest.Long() {
+		test(t, []*site{start(t, gallop.EngineLoop, change), start(t, gallop.EngineGoroutine, change)})
+		return
+	}
+	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) { test(t, []*site{start(t, over, change)}) })
+}
+
+// flood has begin start this many attackers for each server, which go on until a time. It checks what they may cost, and how
+// a good client of each server is served.
+func flood(t *testing.T, sites []*site, attackers int, begin func(s *site, group *sync.WaitGroup, end time.Time)) {
+	floodOnce(t, sites, attackers, begin)
+	for _, s := range sites {
+		for try := 0; s.isSlow() && try < 3 && !t.Failed(); try++ { // the machine may be slow itself
+			floodOnce(t, []*site{s}, attackers, begin)
+		}
+		if s.isSlow() {
+			t.Errorf("%s: a good client: p99 was %v, and is %v while the server is attacked", s, s.quiet.p99, s.loud.p99)
 		}
 	}
-	t.Errorf("a good client: p99 was %v, and is %v while the server is attacked", quiet.p99, loud.p99)
 }
 
-// floodOnce returns how long a good client waits before the attack and meanwhile.
-func (s *site) floodOnce(t *testing.T, attackers int, begin func(group *sync.WaitGroup, end time.Time)) (quiet, loud latency) {
-	good := newGoodClient(s.addr)
-	defer good.close()
-	quiet = good.measure(t, time.Now().Add(300*time.Millisecond))
+// isSlow reports whether a good client waits much longer while the server is attacked.
+func (s *site) isSlow() bool { return s.loud.p99 > 5*s.quiet.p99+lenient }
+
+// floodOnce attacks the servers at the same time. It notes how long good clients wait before the attack and meanwhile.
+func floodOnce(t *testing.T, sites []*site, attackers int, begin func(s *site, group *sync.WaitGroup, end time.Time)) {
+	good := make([]*goodClient, len(sites))
+	for i, s := range sites {
+		good[i] = newGoodClient(s.addr)
+		defer good[i].close()
+		s.quiet = good[i].measure(t, time.Now().Add(300*time.Millisecond))
+	}
 	idle := liveHeap()
 	end := time.Now().Add(floodTime())
 	var group sync.WaitGroup
-	begin(&group, end)
-	var largest int64
-	group.Go(func() {
-		for time.Now().Before(end) {
-			time.Sleep(300 * time.Millisecond)
-			grown := liveHeap() - idle
-			if largest = max(largest, grown); grown > int64(attackers*heapPerAttacker) {
-				t.Errorf("%d attackers cost %d KiB", attackers, grown>>10)
-			}
-		}
-	})
-	loud = good.measure(t, end)
-	group.Wait()
-	if most := s.most.Load(); most > handlers {
-		t.Errorf("%d handlers ran at a time", most)
+	for i, s := range sites {
+		begin(s, &group, end)
+		group.Go(func() { s.loud = good[i].measure(t, end) })
 	}
-	t.Logf("%d KiB for %d attackers, %d handlers at a time; good client: %d requests, p99 %v, before %v", largest>>10, attackers,
-		s.most.Load(), loud.n, loud.p99, quiet.p99)
-	return quiet, loud
+	largest := largestHeap(t, idle, len(sites)*attackers, end)
+	group.Wait()
+	t.Logf("%d KiB for %d attackers of each server", largest>>10, attackers)
+	for _, s := range sites {
+		most := s.most.Load()
+		if most > handlers {
+			t.Errorf("%s: %d handlers ran at a time", s, most)
+		}
+		t.Logf("%s: %d handlers at a time; good client: %d requests, p99 %v, before %v", s, most, s.loud.n, s.loud.p99, s.quiet.p99)
+	}
+}
+
+// largestHeap watches the heap until a time, and returns by how much it has grown at most. The growth has a bound for each
+// attacker.
+func largestHeap(t *testing.T, idle int64, attackers int, end time.Time) (largest int64) {
+	t.Helper()
+	for time.Now().Before(end) {
+		time.Sleep(300 * time.Millisecond)
+		grown := liveHeap() - idle
+		if largest = max(largest, grown); grown > int64(attackers*heapPerAttacker) {
+			t.Errorf("%d attackers cost %d KiB", attackers, grown>>10)
+		}
+	}
+	return largest
 }
 
 // lenient is how much longer requests may take on a busy machine: attackers, server and clients share its processors with the

@@ -147,7 +147,7 @@ func cancelLoads(t *testing.T, g *goodClient, end time.Time) {
 		if n < 2 {
 			pause = 500 * time.Millisecond
 		}
-		time.Sleep(pause)
+		time.Sleep(min(pause, time.Until(end)))
 	}
 }
 

@@ -42,6 +42,16 @@ type site struct {
 	running atomic.Int64
 	most    atomic.Int64 // the most handlers at a time
 	served  atomic.Int64
+	quiet   latency // of a good client before an attack
+	loud    latency // of a good client during an attack
+}
+
+// String returns the name of the engine.
+func (s *site) String() string {
+	if s.Engine == gallop.EngineLoop {
+		return "loop"
+	}
+	return "goroutine"
 }
 
 // start starts a server on a socket until the test ends. change changes its settings before; it may be nil.

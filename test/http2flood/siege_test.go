@@ -9,7 +9,6 @@ import (
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
-	"github.com/gallop-http/gallop/test/internal/servertest"
 	"golang.org/x/net/http2"
 )
 
@@ -137,13 +136,12 @@ func (a *siege) keepUp(s *site, end time.Time) error {
 
 // While several clients hold as much as they can, memory and handlers stay bounded, and a good client is served.
 func TestSieges(t *testing.T) {
-	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
-		s := start(t, over, func(s *gallop.Server) { s.MaxRequestBodyMemory = 1 << 20 })
-		s.flood(t, len(sieges), func(group *sync.WaitGroup, end time.Time) {
+	onSites(t, func(s *gallop.Server) { s.MaxRequestBodyMemory = 1 << 20 }, func(t *testing.T, sites []*site) {
+		flood(t, sites, len(sieges), func(s *site, group *sync.WaitGroup, end time.Time) {
 			for _, a := range sieges {
 				group.Go(func() {
 					if err := a.keepUp(s, end); err != nil {
-						t.Errorf("%s: %v", a.name, err)
+						t.Errorf("%s: %s: %v", s, a.name, err)
 					}
 				})
 			}

@@ -161,6 +161,7 @@ func (w *site) want(what, got, want string) {
 }
 
 func TestCurl(t *testing.T) {
+	t.Parallel()
 	curl := need(t, "curl", "curl")
 	if out, _ := exec.Command(curl, "--version").Output(); !bytes.Contains(out, []byte("HTTP2")) {
 		t.Skip("this curl does not know HTTP/2")
@@ -195,6 +196,7 @@ func TestCurl(t *testing.T) {
 }
 
 func TestNghttp(t *testing.T) {
+	t.Parallel()
 	nghttp := need(t, "nghttp", "nghttp2-client")
 	onSites(t, func(w *site) {
 		for _, url := range []string{w.plain, w.tls} {
@@ -225,6 +227,7 @@ func TestNghttp(t *testing.T) {
 }
 
 func TestH2load(t *testing.T) {
+	t.Parallel()
 	h2load := need(t, "h2load", "nghttp2-client")
 	onSites(t, func(w *site) {
 		for _, url := range []string{w.plain, w.tls, w.plain + "/stream", w.tls + "/size?n=100000"} {
@@ -293,6 +296,7 @@ main().catch(err => { console.log(err); process.exit(1) })
 `
 
 func TestNode(t *testing.T) {
+	t.Parallel()
 	node := need(t, "node", "nodejs")
 	onSites(t, func(w *site) {
 		script := w.file("client.js", []byte(nodeClient))
@@ -422,6 +426,7 @@ print("done")
 `
 
 func TestPython(t *testing.T) {
+	t.Parallel()
 	python := ""
 	for _, name := range []string{os.Getenv("GALLOP_TEST_PYTHON"), "python3", "/usr/bin/python3"} {
 		if name != "" && exec.Command(name, "-c", "import h2, httpx").Run() == nil {

@@ -69,6 +69,7 @@ func (p *peer) start(program string, args ...string) {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() {
+		p.client.CloseIdleConnections() // a graceful server waits for them
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		timer := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 		defer timer.Stop()
@@ -196,6 +197,7 @@ func (p *peer) ends(most int) {
 }
 
 func TestNghttpd(t *testing.T) {
+	t.Parallel()
 	nghttpd := need(t, "nghttpd", "nghttp2-server")
 	t.Run("files", func(t *testing.T) {
 		t.Parallel()
@@ -242,6 +244,7 @@ const nginxConf = wiretest.NginxHead + `
 
 // nginx ends connections with GOAWAY after 150 requests. No call notices.
 func TestNginx(t *testing.T) {
+	t.Parallel()
 	nginx := wiretest.Nginx(t)
 	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }))
 	defer behind.Close()
@@ -298,6 +301,7 @@ process.on('SIGTERM', () => process.exit(0))
 `
 
 func TestNodeServer(t *testing.T) {
+	t.Parallel()
 	node := need(t, "node", "nodejs")
 	p := newPeer(t)
 	p.start(node, (&site{t: t, dir: p.dir}).file("server.js", []byte(nodeServer)), p.port())
@@ -386,13 +390,15 @@ async def app(scope, receive, send):
 `
 
 func TestHypercorn(t *testing.T) {
+	t.Parallel()
 	const python = "/usr/bin/python3"
 	if exec.Command(python, "-c", "import hypercorn").Run() != nil {
 		t.Skip("there is no hypercorn: install python3-hypercorn to test with it")
 	}
 	p := newPeer(t)
 	(&site{t: t, dir: p.dir}).file("server.py", []byte(hypercornApp))
-	p.start(python, "-m", "hypercorn", "--bind", p.address, "--certfile", filepath.Join(p.dir, "cert.pem"), "--keyfile", filepath.Join(p.dir, "key.pem"), "server:app")
+	p.start(python, "-m", "hypercorn", "--bind", p.address, "--certfile", filepath.Join(p.dir, "cert.pem"), "--keyfile", filepath.Join(p.dir, "key.pem"),
+		"--graceful-timeout", "0", "server:app")
 	p.files()
 	p.uploads("/echo")
 	p.fullDuplex("/echo")

@@ -107,7 +107,9 @@ const lateAfter = 500 * time.Millisecond
 // Handlers that TimeoutHandler has left behind go on using their requests, beside 100 further requests on the same worker. Some
 // use them all the time, and others whenever a further request is in its middle.
 func TestLateHandlers(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
+		t.Parallel()
 		over, late := make(chan struct{}), make(chan *lateCalls, len(lateRequests))
 		var calls []*lateCalls
 		var left sync.WaitGroup
