@@ -86,7 +86,7 @@ func init() {
 		"http_reqs":     count(func(s *result.Series) int64 { return s.Done + s.Failed }),
 		"data_sent":     count(func(s *result.Series) int64 { return s.BytesOut }),
 		"data_received": count(func(s *result.Series) int64 { return s.BytesIn }),
-		"checks":        {kind: rate, share: nil},
+		"checks":        {kind: rate},
 		"iterations": {kind: counter, users: func(u *result.Users) (*result.Histogram, int64) {
 			return nil, u.Iterations
 		}},
