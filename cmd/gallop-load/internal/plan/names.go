@@ -50,7 +50,7 @@ func suggestion(name string) string {
 	known := slices.Concat(Keys(), keys(reflect.TypeFor[Item]()))
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
 	for _, k := range known {
-		if a, b := plain(name), plain(k); a == b || a+"s" == b || a == b+"s" || len(a) > 3 && oneOff(a, b) {
+		if a, b := plain(name), plain(k); a == b || a+"s" == b || a == b+"s" || len(a) > 2 && oneOff(a, b) {
 			return "; did you mean " + k + "?"
 		}
 	}
