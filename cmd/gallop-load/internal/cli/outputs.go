@@ -17,7 +17,7 @@ import (
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
 
-// What the commands need from other packages stands here as variables, so that this file alone knows all of them.
+// These variables hold everything that the commands need from engines and reports. No other file imports those packages.
 var (
 	// engines are the engines by name.
 	engines = map[string]engine.Run{"client": client.Run}
@@ -70,7 +70,7 @@ func chooseEngine(p *plan.Plan) (name string, run engine.Run, err error) {
 	return name, engines[name], nil
 }
 
-// output is where a result goes: to a file, or to standard output if there is none.
+// output is a format with its destination: a file, or standard output if file is empty.
 type output struct {
 	writer writer
 	file   string

@@ -27,7 +27,7 @@ func (f *boolFlag) Set(s string) error {
 	return nil
 }
 
-// choiceFlag is one of a list of words. Its word is in a variable of somebody else.
+// choiceFlag is one of a list of words. The variable that word points to has the default and gets the value.
 type choiceFlag struct {
 	word  *string
 	words []string

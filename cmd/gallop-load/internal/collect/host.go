@@ -9,7 +9,7 @@ import (
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
 
-// Host describes this machine. What the system does not say in /proc is empty.
+// Host describes this machine. Fields are empty if the system has no /proc.
 func Host() result.Host {
 	h := result.Host{OS: runtime.GOOS, CPUs: runtime.NumCPU()}
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {

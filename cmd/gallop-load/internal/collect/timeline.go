@@ -25,7 +25,7 @@ type row struct {
 // openRows is how many rows keep their histograms.
 const openRows = 4
 
-// add adds a period to the row in which it began.
+// add adds a period to a row. The period's start decides which row.
 func (t *timeline) add(p *result.Period, warmUp time.Duration) {
 	i := int(math.Round((p.Start - warmUp).Seconds()))
 	r := t.rows[i]

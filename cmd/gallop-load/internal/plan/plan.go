@@ -261,8 +261,9 @@ func (c *compiler) choice(item Item, defaults Request) error {
 	return nil
 }
 
-// isStateless reports whether one user can have many requests in flight: iterations are single requests without pauses, no
-// response is needed for a later request, and a response belongs to the only request that has checks.
+// isStateless reports whether one user can have many requests in flight. Then iterations are single requests without pauses, and no
+// request depends on an earlier response. If there are checks, there is only one request, because responses do not say to which
+// request they belong.
 func (s *Script) isStateless(u usage) bool {
 	if u.responses || u.user || s.jars || s.feed != nil && s.feed.Mode == feed.PerUser {
 		return false

@@ -248,7 +248,7 @@ func (p *Pairs) Set(s string) error {
 	return nil
 }
 
-// Map returns the pairs as a map, or nil if there are none.
+// Map returns the pairs as a map. The map of an empty list is nil.
 func (p Pairs) Map() map[string]string {
 	if len(p) == 0 {
 		return nil
