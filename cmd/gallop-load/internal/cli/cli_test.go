@@ -125,6 +125,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"ftp://x"}, "begins with http:// or https://"},
 		{[]string{"--check", "1 +", "http://x"}, "check \"1 +\""},
 		{[]string{"--engine", "raw", "--proxy", "http://p:1", "http://x"}, "the engine raw cannot run this, because there is a proxy"},
+		{[]string{"--engine", "client", "--pipeline", "4", "http://127.0.0.1:1"}, "pipeline, per-conn, streams and threads need the engine raw"},
 		{[]string{"run"}, "there is no scenario file"},
 		{[]string{"run", "a", "b", "c"}, "\"c\" is a third argument"},
 		{[]string{"run", "missing.yml"}, "open missing.yml"},

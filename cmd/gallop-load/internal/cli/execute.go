@@ -176,7 +176,7 @@ func (s *settings) watch(env Env, p *plan.Plan, c *collect.Collector, control *e
 	go func() {
 		defer close(done)
 		if liveView != nil && !bool(s.plain) && terminal(env) {
-			liveView(ctx, env.Stderr, c.Snapshot, control, stop)
+			liveView(ctx, env, liveRun{p, c, control, stop})
 			return
 		}
 		lines(ctx, env.Stderr, c.Snapshot, p.Length())

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/client"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/collect"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
@@ -31,13 +32,20 @@ var (
 		{"text", ".txt", func(w io.Writer, r *result.Result) error { return plainText(w, r) }},
 	}
 
-	// liveView shows a run in the terminal until ctx is done. It may pause the run and change its rate, and calls stop if the
-	// person wants the run to end. nil: there is no live view.
-	liveView func(ctx context.Context, w io.Writer, snapshot func() *result.Result, control *engine.Control, stop func())
+	// liveView shows a run in the terminal until ctx is done. nil: there is no live view.
+	liveView func(ctx context.Context, env Env, r liveRun)
 
 	// compareResults compares two sets of results.
 	compareResults func(w io.Writer, before, after []*result.Result) error = plainCompare
 )
+
+// liveRun is what a live view shows and controls.
+type liveRun struct {
+	plan      *plan.Plan
+	collector *collect.Collector
+	control   *engine.Control
+	stop      func() // ends the run because the person wants it to end
+}
 
 // writer is a format of --output.
 type writer struct {
@@ -66,6 +74,9 @@ func chooseEngine(p *plan.Plan) (name string, run engine.Run, err error) {
 	}
 	if engines[name] == nil {
 		return "", nil, fmt.Errorf("this build has no engine %s; use --engine client", name)
+	}
+	if o := p.Options; name == "client" && (o.Pipeline > 1 || o.PerConn > 0 || o.Streams > 0 || o.Threads > 1) {
+		return "", nil, errors.New("pipeline, per-conn, streams and threads need the engine raw")
 	}
 	return name, engines[name], nil
 }

@@ -453,7 +453,7 @@ func TestRedirectsAndProxy(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/from" {
-			http.Redirect(w, r, "/to", 302)
+			http.Redirect(w, r, "/to", http.StatusFound)
 			return
 		}
 		io.WriteString(w, "host "+r.Host)

@@ -38,9 +38,6 @@ func (r *run) newClient() (*gallop.Client, error) {
 	if o.Proxy != nil {
 		c.Proxy = func(context.Context, *url.URL) (*url.URL, error) { return o.Proxy, nil }
 	}
-	if o.PerConn > 0 {
-		return nil, fmt.Errorf("per-conn needs the engine raw")
-	}
 	return c, nil
 }
 

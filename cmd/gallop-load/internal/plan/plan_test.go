@@ -342,7 +342,8 @@ func TestSeed(t *testing.T) {
 		}
 		return all
 	}
-	if paths("1") != paths("1") || paths("1") == paths("2") {
+	first, again, other := paths("1"), paths("1"), paths("2")
+	if first != again || first == other {
 		t.Error("the seed does not decide about the requests")
 	}
 }

@@ -16,7 +16,6 @@ type Script struct {
 	kinds   []Kind
 	choices []choice // an iteration is one of them
 	total   float64  // of their weights
-	columns int
 	feed    *feed.Feed
 	vars    []string // initial values of the variables
 	varKeys []string
