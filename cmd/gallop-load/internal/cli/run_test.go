@@ -130,6 +130,14 @@ func TestStall(t *testing.T) {
 	if p90 := total.Response.Quantile(.9); p90 < stall/2 || p90 > stall*3/2 {
 		t.Errorf("open loop: p90 is %v; of 2 s, 0.5 s were a stall", p90)
 	}
+	_, r = load(t, "-r", "200/s", "-d", "2s", "--conns", "1", stalling())
+	total = r.Total()
+	if p90 := total.Response.Quantile(.9); p90 < stall/2 || p90 > stall*3/2 {
+		t.Errorf("open loop with one connection: p90 is %v; of 2 s, 0.5 s were a stall", p90)
+	}
+	if p90 := total.Service.Quantile(.9); p90 > stall/4 {
+		t.Errorf("open loop with one connection: p90 of the service time is %v, although one request met the stall", p90)
+	}
 	_, r = load(t, "-c", "2", "-d", "2s", stalling())
 	if p90 := r.Total().Response.Quantile(.9); p90 > stall/4 {
 		t.Errorf("closed loop: p90 is %v, although two requests met the stall", p90)

@@ -165,6 +165,14 @@ type outcome struct {
 	cut bool
 }
 
+// begun returns when the client began to write the request: it may have waited for a connection before.
+func (o *outcome) begun() time.Time {
+	if o.got.After(o.sent) {
+		return o.got
+	}
+	return o.sent
+}
+
 // ended records the outcome.
 func (u *user) ended(q *script.Request, o outcome) {
 	rec := u.recorder
@@ -199,7 +207,7 @@ func (u *user) done(s *result.Series, q *script.Request, o outcome) {
 	s.BytesIn += u.out.Size + headSize(u.resp)
 	if q.Expect.Has(status) {
 		s.Response.Add(o.end.Sub(o.due))
-		s.Service.Add(o.end.Sub(o.sent))
+		s.Service.Add(o.end.Sub(o.begun()))
 	} else {
 		s.Unexpected++
 		s.UnexpectedResponse.Add(o.end.Sub(o.due))
