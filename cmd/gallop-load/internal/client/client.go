@@ -33,12 +33,13 @@ type run struct {
 	redirects bool
 }
 
-// scenario is a scenario that runs. Its contexts end in this order: starting, when no iteration may start any more; sending, when
-// iterations in flight are cut off.
+// scenario is a scenario that runs. Its contexts end in this order: starting, when its time is over; sending, when iterations in flight
+// are cut off. The context going ends if the whole run ends early.
 type scenario struct {
 	*run
 	engine.Scenario
-	index    int // in the run
+	index    int             // in the run
+	going    context.Context // the run
 	starting context.Context
 	sending  context.Context
 	active   atomic.Int64 // users
@@ -79,7 +80,7 @@ func (r *run) runScenario(ctx context.Context, index int, s engine.Scenario) {
 	defer stopStarting()
 	sending, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
-	sc := &scenario{run: r, Scenario: s, index: index, starting: starting, sending: sending}
+	sc := &scenario{run: r, Scenario: s, index: index, going: ctx, starting: starting, sending: sending}
 	r.recorder.register(sc)
 	done := make(chan struct{})
 	go func() {

@@ -48,7 +48,8 @@ func (o *openLoop) schedule() {
 			return
 		}
 		at := o.start.Add(due)
-		if !sleep(o.starting, time.Until(at)) {
+		// Iterations that are due before the end start even if the end has come meanwhile: the generator may be late.
+		if !sleep(o.going, time.Until(at)) {
 			return
 		}
 		o.begin(at)
