@@ -1,4 +1,4 @@
-// Gallop serves files over HTTP. Run "gallop help" to see its commands.
+// Gallop serves files over HTTP, and puts servers under load. Run "gallop help" to see its commands.
 package main
 
 import (

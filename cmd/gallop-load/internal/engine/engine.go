@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"crypto/tls"
+	"net/url"
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
@@ -48,6 +49,8 @@ type Options struct {
 	Threads     int           // threads of the generator; 0: one
 	Grain       time.Duration // how long the generator sleeps between two looks at an open loop; see the flag --grain
 	Seed        uint64
+	Proxy       *url.URL // proxy to connect through; only the engine client
+	Redirects   int      // redirects that are followed as part of a request; only the engine client
 	Control     *Control // lets somebody pause the run and change its rate; may be nil
 }
 

@@ -69,3 +69,35 @@ func (l *Load) Length() time.Duration {
 	}
 	return l.Duration
 }
+
+// AverageRate returns the average number of iterations per second that an open loop asks for.
+func (l *Load) AverageRate() float64 {
+	switch l.Executor {
+	case ConstantArrivalRate:
+		return l.Rate
+	case RampingArrivalRate:
+		sum, rate := 0.0, l.Rate
+		for _, s := range l.Stages {
+			sum += (rate + s.Target) / 2 * s.Duration.Seconds()
+			rate = s.Target
+		}
+		if length := l.Length(); length > 0 {
+			return sum / length.Seconds()
+		}
+	}
+	return 0
+}
+
+// UsersAt returns how many users a RampingVUs load has at a moment, counted from its start.
+func (l *Load) UsersAt(t time.Duration) int {
+	users := float64(l.VUs)
+	for _, s := range l.Stages {
+		if t < s.Duration {
+			users += (s.Target - users) * float64(t) / float64(s.Duration)
+			break
+		}
+		t -= s.Duration
+		users = s.Target
+	}
+	return int(users + 0.5)
+}

@@ -27,7 +27,8 @@ type User interface {
 // in which responses arrive.
 type Stateless interface{ Stateless() }
 
-// Request is a request to send.
+// Request is a request to send. The engine adds Host or :authority, and Content-Length if there is a body. All other headers
+// are in Header.
 type Request struct {
 	Kind    int           // index into Script.Names
 	Pause   time.Duration // how long the user waits before the request

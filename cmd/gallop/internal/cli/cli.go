@@ -25,7 +25,7 @@ const (
 
 // commands returns all commands, in the order in which the help lists them.
 func commands() []*command {
-	return []*command{newServe(), newVersion()}
+	return []*command{newServe(), newLoad(), newVersion()}
 }
 
 // Main runs the command line args, which does not include the program's name, and returns
@@ -33,9 +33,12 @@ func commands() []*command {
 func Main(args []string, env Env) int {
 	err := run(args, env)
 	var usage *usageError
+	var other exitStatus
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &other):
+		return int(other)
 	case errors.As(err, &usage):
 		fmt.Fprintf(env.Stderr, "gallop: %s\n%s\n", usage.wrong, usage.next)
 		return exitUsage

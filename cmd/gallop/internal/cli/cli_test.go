@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func TestHelp(t *testing.T) {
 	for golden, lines := range map[string][]string{
 		"help.txt":         {"", "help", "--help", "-h", "help help", "help --help"},
 		"help-serve.txt":   {"help serve", "serve --help", "serve -h", "serve dir --echo --help"},
+		"help-load.txt":    {"help load"},
 		"help-version.txt": {"help version", "version --help"},
 	} {
 		file := filepath.Join("testdata", golden)
@@ -146,6 +148,27 @@ func TestFailures(t *testing.T) {
 		if status != exitFailed || !strings.Contains(stderr, tc.want) {
 			t.Errorf("gallop %s: status %d, %q", tc.line, status, stderr)
 		}
+	}
+}
+
+// TestLoad puts a program in the place of gallop-load.
+func TestLoad(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program is a shell script")
+	}
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	stdout, stderr, status := printed("load", "--help")
+	if status != exitFailed || stdout != "" || !strings.Contains(stderr, "load needs the program gallop-load") || !strings.Contains(stderr, "gallop help load") {
+		t.Errorf("without the program: status %d, %q, %q", status, stdout, stderr)
+	}
+	script := "#!/bin/sh\necho \"out: $*\"\necho err >&2\nexit 99\n"
+	if err := os.WriteFile(filepath.Join(dir, "gallop-load"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, status = printed("load", "--help", "-c", "3", "--", "x")
+	if status != 99 || stdout != "out: --help -c 3 -- x\n" || stderr != "err\n" {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 }
 

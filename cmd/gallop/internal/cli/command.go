@@ -15,6 +15,7 @@ type command struct {
 	long     string // what it does, and its behaviour without flags
 	flags    []option
 	examples []example
+	passes   bool // all arguments go to run as they are, flags included
 
 	// run runs the command. args are the arguments that are not flags.
 	run func(env Env, args []string) error
@@ -40,6 +41,9 @@ var errHelp = errors.New("help requested")
 
 // main parses the flags and runs the command.
 func (c *command) main(args []string, env Env) error {
+	if c.passes {
+		return c.run(env, args)
+	}
 	rest, err := c.parse(args)
 	if errors.Is(err, errHelp) {
 		return help([]string{c.name}, env) // a new command, whose flags still have their defaults

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/threshold"
+)
+
+func newMerge() *command {
+	s := newSettings()
+	c := &command{
+		name:  "merge",
+		args:  "FILE FILE...",
+		short: "Merge the results of several processes",
+		long: `
+Reads results that --output json has written, and merges them as if one process had
+sent everything: counts add up, and percentiles come from the merged histograms.
+Thresholds are evaluated again for the whole, and decide the exit status.`,
+		flags: []option{
+			{name: "output", value: "FORMAT[=FILE]", help: "write the merged result; see gallop-load help load", into: &s.outputs, short: "o"},
+			{name: "summary", value: "FORM", help: "full, compact or off", into: &choiceFlag{&s.summary, []string{"full", "compact", "off"}}},
+		},
+		examples: []example{
+			{"Merge the results of two machines", "gallop-load merge a.json b.json"},
+			{"Keep the merged result", "gallop-load merge -o json=all.json part-*.json"},
+		},
+	}
+	c.run = func(env Env, args []string) error {
+		if len(args) == 0 {
+			return &usageError{"there is no result to merge", c.seeHelp()}
+		}
+		if err := s.outputs.check(); err != nil {
+			return invalid(err)
+		}
+		r, err := mergeFiles(args)
+		if err != nil {
+			return invalid(err)
+		}
+		if err := s.summarise(env, r); err != nil {
+			return err
+		}
+		if err := s.outputs.write(env, []*result.Result{r}); err != nil {
+			return err
+		}
+		return status(verdict(r, nil))
+	}
+	return c
+}
+
+// mergeFiles merges all results of the files and evaluates their thresholds.
+func mergeFiles(names []string) (*result.Result, error) {
+	var merged *result.Result
+	for _, name := range names {
+		all, err := readResults(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range all {
+			if merged == nil {
+				merged = r
+			} else if err := merged.Merge(r); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	for i := range merged.Thresholds {
+		old := &merged.Thresholds[i]
+		t, err := threshold.Parse(old.Metric, old.Expr)
+		if err != nil {
+			return nil, err
+		}
+		abort := old.Abort
+		*old = t.Evaluate(merged)
+		old.Abort = abort
+	}
+	return merged, nil
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/client"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/collect"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+)
+
+// These variables hold everything that the commands need from engines and reports. No other file imports those packages.
+var (
+	// engines are the engines by name.
+	engines = map[string]engine.Run{"client": client.Run}
+
+	// writeSummary writes the summary for people. With compact, it leaves details out.
+	writeSummary = func(w io.Writer, r *result.Result, compact bool) error { return plainText(w, r) }
+
+	// writers are the formats of --output.
+	writers = []writer{
+		{"json", ".json", writeJSON},
+		{"text", ".txt", func(w io.Writer, r *result.Result) error { return plainText(w, r) }},
+	}
+
+	// liveView shows a run in the terminal until ctx is done. nil: there is no live view.
+	liveView func(ctx context.Context, env Env, r liveRun)
+
+	// compareResults compares two sets of results.
+	compareResults func(w io.Writer, before, after []*result.Result) error = plainCompare
+)
+
+// liveRun is what a live view shows and controls.
+type liveRun struct {
+	plan      *plan.Plan
+	collector *collect.Collector
+	control   *engine.Control
+	stop      func() // ends the run because the person wants it to end
+}
+
+// writer is a format of --output.
+type writer struct {
+	name   string
+	ending string // of files
+	write  func(w io.Writer, r *result.Result) error
+}
+
+func outputNames() (names []string) {
+	for _, w := range writers {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// chooseEngine returns the engine of a plan: the raw one if it can run the plan.
+func chooseEngine(p *plan.Plan) (name string, run engine.Run, err error) {
+	name = p.Engine
+	switch {
+	case name == "raw" && p.NeedClient != "":
+		return "", nil, fmt.Errorf("the engine raw cannot run this, because %s; use --engine client", p.NeedClient)
+	case name == "auto" && p.NeedClient == "" && engines["raw"] != nil:
+		name = "raw"
+	case name == "auto":
+		name = "client"
+	}
+	if engines[name] == nil {
+		return "", nil, fmt.Errorf("this build has no engine %s; use --engine client", name)
+	}
+	if o := p.Options; name == "client" && (o.Pipeline > 1 || o.PerConn > 0 || o.Streams > 0 || o.Threads > 1) {
+		return "", nil, errors.New("pipeline, per-conn, streams and threads need the engine raw")
+	}
+	return name, engines[name], nil
+}
+
+// output is a format with its destination: a file, or standard output if file is empty.
+type output struct {
+	writer writer
+	file   string
+}
+
+// outputsFlag is the flag --output.
+type outputsFlag []output
+
+func (o *outputsFlag) String() string { return "" }
+
+// Set adds FORMAT, FORMAT=FILE, or a file whose ending names the format.
+func (o *outputsFlag) Set(s string) error {
+	name, file, _ := strings.Cut(s, "=")
+	i := slices.IndexFunc(writers, func(w writer) bool { return w.name == name })
+	if i < 0 && file == "" {
+		file = s
+		i = slices.IndexFunc(writers, func(w writer) bool { return w.ending == filepath.Ext(s) })
+	}
+	if i < 0 {
+		return fmt.Errorf("must be %s, perhaps with =FILE, or a file with such an ending, not %q", strings.Join(outputNames(), ", "), s)
+	}
+	*o = append(*o, output{writers[i], file})
+	return nil
+}
+
+// check reports files that cannot be written, before a long run.
+func (o outputsFlag) check() error {
+	toStdout := 0
+	for _, out := range o {
+		if out.file == "" {
+			if toStdout++; toStdout > 1 {
+				return errors.New("--output: only one format can go to standard output; write the others to files, such as --output json=result.json")
+			}
+			continue
+		}
+		if info, err := os.Stat(filepath.Dir(out.file)); err != nil || !info.IsDir() {
+			return fmt.Errorf("--output: there is no directory %q", filepath.Dir(out.file))
+		}
+	}
+	return nil
+}
+
+// toStdout reports whether a format goes to standard output.
+func (o outputsFlag) toStdout() bool {
+	return slices.ContainsFunc(o, func(out output) bool { return out.file == "" })
+}
+
+// write writes the results, one after the other into the same file.
+func (o outputsFlag) write(env Env, results []*result.Result) error {
+	for _, out := range o {
+		if err := out.write(env, results); err != nil {
+			return fmt.Errorf("--output %s: %w", out.writer.name, err)
+		}
+	}
+	return nil
+}
+
+func (o output) write(env Env, results []*result.Result) (err error) {
+	w := env.Stdout
+	if o.file != "" {
+		file, err := os.Create(o.file)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		w = file
+	}
+	for _, r := range results {
+		if err := o.writer.write(w, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summarise writes the summary. It goes to standard error if a format goes to standard output.
+func (s *settings) summarise(env Env, r *result.Result) error {
+	if s.summary == "off" {
+		return nil
+	}
+	w := env.Stdout
+	if s.outputs.toStdout() {
+		w = env.Stderr
+	}
+	return writeSummary(w, r, s.summary == "compact")
+}
+
+func writeJSON(w io.Writer, r *result.Result) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(r)
+}
+
+// readResults reads the results of a file. A file may have several, one after the other.
+func readResults(name string) (all []*result.Result, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	for d := json.NewDecoder(file); ; {
+		r := &result.Result{}
+		switch err := d.Decode(r); {
+		case err == io.EOF && len(all) > 0:
+			return all, nil
+		case err == io.EOF:
+			return nil, fmt.Errorf("%s is empty", name)
+		case err != nil:
+			return nil, fmt.Errorf("%s is no result of gallop-load: %w", name, err)
+		case r.Schema != result.Schema:
+			return nil, fmt.Errorf("%s has the schema %d, and this program reads %d; write it with --output json", name, r.Schema, result.Schema)
+		}
+		all = append(all, r)
+	}
+}
