@@ -154,7 +154,7 @@ func (e *epoll) wait(d time.Duration) {
 			continue
 		}
 		e.handle(c, event.Events)
-		e.t.goOn()
+		e.t.goOn(perEvent)
 	}
 }
 

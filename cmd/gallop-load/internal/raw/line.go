@@ -42,7 +42,7 @@ func (l *lines) assign(u *user) {
 		}
 		return
 	}
-	if l.limit > 0 && l.t.Conns > 0 && l.open < l.limit {
+	if l.t.Conns > 0 && l.mayDial() {
 		l.dial(u) // so that all connections are used
 	} else if c := l.take(); c != nil {
 		c.send(u)
@@ -54,19 +54,32 @@ func (l *lines) assign(u *user) {
 	}
 }
 
-// mayDial reports whether a further connection may be opened. It is not, if those that connect already have room enough for
-// the users that wait.
+// mostDialing is how many connections of a thread connect at a time. It is only reached if many requests become due within a
+// round trip. Then a request may also take a connection that becomes idle, which is cheaper.
+const mostDialing = 64
+
+// mayDial reports whether a further connection may be opened. If connections carry several requests, those that connect
+// perhaps have room enough for the users that wait.
 func (l *lines) mayDial() bool {
-	if l.limit > 0 && l.open >= l.limit {
+	switch {
+	case l.limit > 0 && l.open >= l.limit, l.dialing >= mostDialing:
 		return false
+	case l.t.Conns > 0 || l.each == 1:
+		return true
 	}
-	return l.t.Conns > 0 || l.dialing*l.each <= l.line.len()
+	return l.dialing*l.each <= l.line.len()
 }
 
-// take returns the connection that has had room for the longest time, or nil.
+// take returns a connection that has room, or nil. It takes them in turn. If there may be any number of connections, it takes
+// the one that was used last, so that connections from a time of need stay idle.
 func (l *lines) take() *conn {
 	for l.free.len() > 0 {
-		c := l.free.pop()
+		var c *conn
+		if l.limit == 0 && l.each == 1 {
+			c = l.free.popLast()
+		} else {
+			c = l.free.pop()
+		}
 		c.listed = false
 		if c.hasRoom() {
 			return c
@@ -99,7 +112,7 @@ func (l *lines) pump() {
 			l.line.pop()
 			c.send(u)
 			c.list()
-		} else if l.limit == 0 && l.dialing*l.each < l.line.len() || l.open < l.limit && l.mayDial() {
+		} else if l.mayDial() && l.dialing*l.each < l.line.len() {
 			l.line.pop()
 			l.dial(u)
 		} else {

@@ -111,7 +111,7 @@ func (d *netDriver) handle(e *netEvent) {
 	case netWritable:
 		c.writable()
 	}
-	d.t.goOn()
+	d.t.goOn(perEvent)
 }
 
 // link is a connection of the driver.

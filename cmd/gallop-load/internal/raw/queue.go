@@ -27,5 +27,16 @@ func (q *queue[T]) pop() (item T) {
 	return item
 }
 
+// popLast removes the last item, which must exist.
+func (q *queue[T]) popLast() (item T) {
+	var none T
+	last := len(q.items) - 1
+	item, q.items[last] = q.items[last], none
+	if q.items = q.items[:last]; q.at == last {
+		q.items, q.at = q.items[:0], 0
+	}
+	return item
+}
+
 // all returns the items. The slice is valid until the next push or pop.
 func (q *queue[T]) all() []T { return q.items[q.at:] }

@@ -18,15 +18,16 @@ func (t *thread) findDue() {
 	}
 }
 
-// startDue starts the iterations that are due. Due times are drawn one after the other, so it does not matter how many there
-// are.
-func (t *thread) startDue() {
+// startDue starts up to most of the iterations that are due, and returns how many it has left. Due times are drawn one after
+// the other, so it does not matter how many there are.
+func (t *thread) startDue(most int) int {
 	for _, s := range t.scenarios {
-		for s.next <= t.now {
+		for ; s.next <= t.now && most > 0; most-- {
 			s.startNext()
 		}
 	}
 	t.findDue()
+	return most
 }
 
 // startNext starts the next iteration. It drops it if all users are busy. If there is no limit on users, but one on

@@ -44,6 +44,11 @@ const (
 	// glance is how often a thread looks at what it is not told about.
 	glance = 10 * time.Millisecond
 
+	// perTurn is how many iterations of open loops start in a turn at most, and perEvent how many after an event. A thread
+	// that has fallen behind thus reads responses in between, and does not open connections only because it is late.
+	perTurn  = 64
+	perEvent = 2
+
 	// never is a time that does not come.
 	never = time.Duration(math.MaxInt64)
 )
@@ -109,7 +114,7 @@ func (t *thread) turn() {
 	if t.now >= t.deadline {
 		t.expire()
 	}
-	t.goOn()
+	t.goOn(perTurn)
 	t.flush()
 	t.tick()
 	next := min(t.glanced+glance, t.events, t.due, t.deadline)
@@ -126,16 +131,16 @@ func (t *thread) turn() {
 // tick reads the clock.
 func (t *thread) tick() { t.now = time.Since(t.start) }
 
-// goOn starts what is due, and lets users go on.
-func (t *thread) goOn() {
+// goOn lets users go on, and starts up to most iterations that are due.
+func (t *thread) goOn(most int) {
 	for {
-		if t.now >= t.due {
-			t.startDue()
+		for t.running.len() > 0 {
+			t.running.pop().goOn()
 		}
-		if t.running.len() == 0 {
+		if t.now < t.due || most == 0 {
 			return
 		}
-		t.running.pop().goOn()
+		most = t.startDue(most)
 	}
 }
 
