@@ -101,6 +101,11 @@ func (c *conn) flush() {
 	}
 }
 
+// hasOutput reports whether output waits to be written.
+func (c *conn) hasOutput() bool {
+	return len(c.out) > 0 || c.h2 != nil && len(c.h2.engine.Out()) > 0
+}
+
 // wroteAll notes that all output was written.
 func (c *conn) wroteAll() {
 	if c.sending.len() == 0 {

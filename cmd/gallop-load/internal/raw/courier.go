@@ -63,6 +63,7 @@ func (m *courier) finish() {
 	}
 	for i, sc := range t.scenarios {
 		p.Users[i].Active, p.Users[i].Most = int64(sc.active), int64(sc.most)
+		sc.most = sc.active
 	}
 	if t.part.Index == 0 {
 		now := processCPU()

@@ -163,7 +163,7 @@ func (e *epoll) handle(c *conn, events uint32) {
 		if !e.finishConnect(c) {
 			return
 		}
-	} else if events&syscall.EPOLLOUT != 0 && len(c.out) > 0 {
+	} else if events&syscall.EPOLLOUT != 0 && c.hasOutput() {
 		c.writable()
 	}
 	if events&(syscall.EPOLLIN|syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {

@@ -183,6 +183,27 @@ func TestRaced(t *testing.T) {
 	})
 }
 
+func TestIsRaced(t *testing.T) {
+	reset := &failure{"reset", io.EOF}
+	for _, test := range []struct {
+		name string
+		user user
+		err  *failure
+		want bool
+	}{
+		{"idle and closed", user{idle: leastIdle}, errClosed, true},
+		{"idle and reset", user{idle: leastIdle}, reset, true},
+		{"busy", user{idle: leastIdle - 1}, errClosed, false},
+		{"heard", user{idle: leastIdle, heard: 1}, errClosed, false},
+		{"repeated already", user{idle: leastIdle, retried: true}, errClosed, false},
+		{"another error", user{idle: leastIdle}, errTimeout, false},
+	} {
+		if got := new(conn).isRaced(&test.user, test.err); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
+
 // TestPipelining has a server that collects requests and responds to them in order, with the number of each.
 func TestPipelining(t *testing.T) {
 	onHTTP1(t, func(t *testing.T, tr transport) {

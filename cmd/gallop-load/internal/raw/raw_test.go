@@ -231,6 +231,8 @@ func TestSeveralRequestsWithPauses(t *testing.T) {
 			got = append(got, fmt.Sprint(r.Status, " ", reply, " ", string(r.Body), " ", r.Size, " ", r.Err))
 		}
 		sum := tr.load(t, t.Context(), o, scenario1(s, iterations(2, 1)))
+		mu.Lock()
+		defer mu.Unlock()
 		want := []string{"GET /a 1 example.com ", "POST /b  example.com text", "HEAD /c  example.com "}
 		if fmt.Sprint(paths) != fmt.Sprint(append(want, want...)) {
 			t.Errorf("requests %q", paths)
@@ -458,6 +460,17 @@ func TestControl(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPausedRunEnds shows that users who wait for the end of a pause come to rest when the scenario ends.
+func TestPausedRunEnds(t *testing.T) {
+	o := transports[0].serve(t, ok)
+	o.Control = &engine.Control{}
+	o.Control.Pause(true)
+	sum := transports[0].load(t, t.Context(), o, scenario1(get("/"), script.Load{VUs: 2, Duration: 50 * time.Millisecond, Grace: 20 * time.Second}))
+	if sum.took > 10*time.Second || sum.series[0].Sent > 0 || sum.users[0].Interrupted > 0 {
+		t.Errorf("after %v: %d sent, %d interrupted", sum.took, sum.series[0].Sent, sum.users[0].Interrupted)
+	}
 }
 
 func TestScaledRate(t *testing.T) {

@@ -185,6 +185,7 @@ func (s *scenario) drain() {
 		s.drainArrivals()
 	}
 	s.phase, s.want = draining, 0
+	s.t.unpark()
 	s.change = s.t.now + s.load.Grace
 	s.endEarly()
 }

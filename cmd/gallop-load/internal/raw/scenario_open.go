@@ -33,7 +33,7 @@ func (t *thread) startDue(most int) int {
 // startNext starts the next iteration. It drops it if all users are busy. If there is no limit on users, but one on
 // connections, the iteration waits for a connection without being drawn.
 func (s *scenario) startNext() {
-	if s.t.Conns > 0 && s.mostUsers == 0 && !s.t.hasRoom() {
+	if s.t.Conns > 0 && s.load.MaxVUs == 0 && !s.t.hasRoom() {
 		s.held, s.next = true, never
 		return
 	}

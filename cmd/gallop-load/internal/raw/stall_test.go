@@ -91,6 +91,37 @@ func (v *virtual) sleep(d time.Duration) { time.Sleep(d) }
 func (v *virtual) close(*conn)           {}
 func (v *virtual) stop()                 {}
 
+// TestConnectsTooSlowly has a server that accepts no connection.
+func TestConnectsTooSlowly(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		conns   int
+		timeout time.Duration
+		opened  int
+	}{{"own connections", 0, time.Second, 20}, {"shared connections", 1, time.Second, 20}, {"timeout of dialing", 0, time.Hour, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			opened := 0
+			tr := transport{driver: func(t *thread) (driver, error) { return &blackHole{virtual{t: t}, &opened}, nil }}
+			o := &engine.Options{Address: "127.0.0.1:1", Scheme: "http", Conns: test.conns, Timeout: test.timeout, DialTimeout: 10 * time.Second}
+			sum := tr.load(t, t.Context(), o, scenario1(get("/"), script.Load{Duration: 20*time.Second - 100*time.Millisecond, Grace: time.Second}))
+			if s := sum.series[0]; opened != test.opened || s.Failed != int64(test.opened) && s.Failed+s.Aborted != int64(test.opened) || sum.kinds()["timeout"] != s.Failed {
+				t.Errorf("%s: %d attempts to connect, %d failed, %d aborted, %v", test.name, opened, s.Failed, s.Aborted, s.Errors)
+			}
+		})
+	}
+}
+
+// blackHole is a driver that never connects.
+type blackHole struct {
+	virtual
+	opened *int
+}
+
+func (b *blackHole) open(*conn) error {
+	*b.opened++
+	return nil
+}
+
 // TestStallingServer compares the percentiles of an open loop with the truth, in virtual time. They differ by less
 // than 1 % and 2.5 ms, because requests are 2 ms apart.
 // It does not matter whether each request is sent when it is due, or waits for one of ten connections. The service time of the

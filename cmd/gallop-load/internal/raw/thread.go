@@ -151,11 +151,8 @@ func (t *thread) glance() {
 		t.paused, t.factor = paused, factor
 		t.scale()
 	}
-	if !paused && len(t.parked) > 0 {
-		for _, u := range t.parked {
-			t.running.push(u)
-		}
-		t.parked = t.parked[:0]
+	if !paused {
+		t.unpark()
 	}
 	if !t.canceled && t.shared.ctx.Err() != nil {
 		t.canceled = true
@@ -167,6 +164,14 @@ func (t *thread) glance() {
 	if t.now-t.period.Start >= time.Second-glance/2 {
 		t.mail.send()
 	}
+}
+
+// unpark lets users go on that wait for the end of a pause. They may have to wait again.
+func (t *thread) unpark() {
+	for _, u := range t.parked {
+		t.running.push(u)
+	}
+	t.parked = t.parked[:0]
 }
 
 // stepScenarios makes scenarios begin, change and end.

@@ -97,7 +97,15 @@ func (u *user) timeout() {
 		u.conn.giveUp(u)
 		return
 	}
+	u.stopConnecting()
 	u.fail(errTimeout)
+}
+
+// stopConnecting closes the connection that the user opens, if it is not open yet.
+func (u *user) stopConnecting() {
+	if c := u.conn; c != nil && c.state == connecting {
+		u.t.remove(c)
+	}
 }
 
 // retry sends the request again on another connection, because its connection was closed before the server has read it.
@@ -120,6 +128,7 @@ func (u *user) abort() {
 		u.series().Aborted++
 		u.conn.abandon(u)
 	case waiting:
+		u.stopConnecting()
 		s := u.series()
 		switch {
 		case u.counted: // it waits for another connection
