@@ -57,7 +57,7 @@ func (tr transport) serve(t *testing.T, h http.HandlerFunc) *engine.Options {
 	s.Config.Protocols.SetUnencryptedHTTP2(tr.http2)
 	s.EnableHTTP2 = tr.http2
 	s.Config.ErrorLog = quiet
-	o := &engine.Options{Scheme: "http", Timeout: 10 * time.Second, Proto: engine.HTTP1}
+	o := &engine.Options{Scheme: "http", Timeout: 30 * time.Second, Proto: engine.HTTP1}
 	if tr.http2 {
 		o.Proto = engine.HTTP2
 	}
@@ -89,7 +89,7 @@ func listen(t *testing.T, serve func(c net.Conn)) *engine.Options {
 			conns.Go(func() { defer c.Close(); serve(c) })
 		}
 	})
-	return &engine.Options{Scheme: "http", Address: ln.Addr().String(), Timeout: 10 * time.Second, Proto: engine.HTTP1}
+	return &engine.Options{Scheme: "http", Address: ln.Addr().String(), Timeout: 30 * time.Second, Proto: engine.HTTP1}
 }
 
 // total is what all periods of a run add up to.
@@ -268,7 +268,7 @@ func scenario1(s script.Script, l script.Load) engine.Scenario {
 }
 
 func iterations(n int64, users int) script.Load {
-	return script.Load{Executor: script.SharedIterations, Iterations: n, VUs: users, Duration: 30 * time.Second, Grace: time.Second}
+	return script.Load{Executor: script.SharedIterations, Iterations: n, VUs: users, Duration: 30 * time.Second, Grace: time.Minute}
 }
 
 func ok(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }

@@ -69,11 +69,11 @@ func TestConstantVUs(t *testing.T) {
 			at.Add(-1)
 			ok(w, r)
 		})
-		sum := tr.load(t, t.Context(), o, scenario1(get("/"), script.Load{VUs: 4, Duration: 300 * time.Millisecond, Grace: time.Second}))
+		sum := tr.load(t, t.Context(), o, scenario1(get("/"), script.Load{VUs: 4, Duration: 300 * time.Millisecond, Grace: time.Minute}))
 		if n := sum.series[0].Done; n > 4*30+4 || n < 8 || most.Load() != 4 {
 			t.Errorf("%d requests, %d at a time", n, most.Load())
 		}
-		if sum.series[0].Aborted != 0 || sum.users[0].Interrupted != 0 || sum.took > time.Second {
+		if sum.series[0].Aborted != 0 || sum.users[0].Interrupted != 0 || sum.took > 10*time.Second {
 			t.Errorf("after %v: %+v", sum.took, sum.series[0])
 		}
 	})
@@ -88,7 +88,7 @@ func TestRampingVUs(t *testing.T) {
 		begin := time.Now()
 		s.begin = func(user int) { mu.Lock(); last[user] = time.Since(begin); mu.Unlock() }
 		const ms = time.Millisecond
-		l := script.Load{Executor: script.RampingVUs, Stages: []script.Stage{{Duration: 400 * ms, Target: 8}, {Duration: 400 * ms, Target: 0}}, Grace: time.Second}
+		l := script.Load{Executor: script.RampingVUs, Stages: []script.Stage{{Duration: 400 * ms, Target: 8}, {Duration: 400 * ms, Target: 0}}, Grace: time.Minute}
 		sum := tr.load(t, t.Context(), o, scenario1(s, l))
 		if len(last) != 8 || sum.users[0].Active != 0 {
 			t.Fatalf("%d users, %d at the end", len(last), sum.users[0].Active)
@@ -104,13 +104,17 @@ func TestRampingVUs(t *testing.T) {
 
 func TestConstantArrivalRate(t *testing.T) {
 	onAll(t, func(t *testing.T, tr transport) {
+		rate := 1000.0
+		if tr.tls { // handshakes are expensive
+			rate = 200
+		}
 		for _, poisson := range []bool{false, true} {
 			o := tr.serve(t, ok)
 			o.Threads = 2
-			l := script.Load{Executor: script.ConstantArrivalRate, Rate: 1000, Duration: 500 * time.Millisecond, Poisson: poisson, Grace: 5 * time.Second}
+			l := script.Load{Executor: script.ConstantArrivalRate, Rate: rate, Duration: 500 * time.Millisecond, Poisson: poisson, Grace: time.Minute}
 			sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
-			if n := sum.series[0].Done; n != 500 && !poisson || math.Abs(float64(n)-500) > 150 {
-				t.Errorf("Poisson %v: %d requests instead of 500", poisson, n)
+			if n := sum.series[0].Done; n != int64(rate/2) && !poisson || math.Abs(float64(n)-rate/2) > 5*math.Sqrt(rate/2) {
+				t.Errorf("Poisson %v: %d requests instead of %v", poisson, n, rate/2)
 			}
 			if sum.lag.Count() != sum.series[0].Done || sum.users[0].Dropped != 0 {
 				t.Errorf("lag of %d requests, %d dropped", sum.lag.Count(), sum.users[0].Dropped)
@@ -123,7 +127,7 @@ func TestRampingArrivalRate(t *testing.T) {
 	onHTTP1(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, ok)
 		o.Grain = time.Millisecond
-		l := script.Load{Executor: script.RampingArrivalRate, Stages: []script.Stage{{Duration: 400 * time.Millisecond, Target: 2000}, {Duration: 200 * time.Millisecond, Target: 2000}}, Grace: 5 * time.Second}
+		l := script.Load{Executor: script.RampingArrivalRate, Stages: []script.Stage{{Duration: 400 * time.Millisecond, Target: 2000}, {Duration: 200 * time.Millisecond, Target: 2000}}, Grace: time.Minute}
 		sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
 		if n := sum.series[0].Done; n != 800 {
 			t.Errorf("%d requests instead of 800", n)
@@ -134,7 +138,7 @@ func TestRampingArrivalRate(t *testing.T) {
 func TestMaxVUsDropsIterations(t *testing.T) {
 	onAll(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(100 * time.Millisecond); ok(w, r) })
-		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 200, Duration: 500 * time.Millisecond, MaxVUs: 5, VUs: 2, Grace: 5 * time.Second}
+		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 200, Duration: 500 * time.Millisecond, MaxVUs: 5, VUs: 2, Grace: time.Minute}
 		s := get("/")
 		sum := tr.load(t, t.Context(), o, scenario1(s, l))
 		got := sum.series[0]
@@ -160,7 +164,7 @@ func TestSendsWhenDue(t *testing.T) {
 			ok(w, r)
 		})
 		o.Streams = 20
-		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 500, Duration: 400 * time.Millisecond, Grace: 5 * time.Second}
+		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 500, Duration: 400 * time.Millisecond, Grace: time.Minute}
 		sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
 		if sum.series[0].Done != 200 || most.Load() < 150 {
 			t.Errorf("%d done, %d at the server at a time", sum.series[0].Done, most.Load())
@@ -181,7 +185,7 @@ func TestConnsLimit(t *testing.T) {
 			ok(w, r)
 		})
 		o.Conns, o.Streams = 2, 1
-		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 200, Duration: 500 * time.Millisecond, Grace: 5 * time.Second}
+		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 200, Duration: 500 * time.Millisecond, Grace: time.Minute}
 		sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
 		s := sum.series[0]
 		if s.Due != 100 || s.Done > 60 || sum.opened != 2 || most.Load() > 2 {
@@ -244,7 +248,7 @@ func TestSeveralRequestsWithPauses(t *testing.T) {
 		if sum.series[1].Unexpected != 2 || sum.series[1].UnexpectedResponse.Count() != 2 || sum.series[0].Unexpected != 0 || sum.users[0].Iterations != 2 {
 			t.Errorf("%+v", sum.series[1])
 		}
-		if sum.took < 40*time.Millisecond || sum.users[0].Length.Min() < 20*time.Millisecond || sum.series[1].Response.Min() > 20*time.Millisecond {
+		if sum.took < 40*time.Millisecond || sum.users[0].Length.Min() < 20*time.Millisecond || sum.series[1].Response.Min() > sum.users[0].Length.Max()-20*time.Millisecond {
 			t.Errorf("run of %v, iterations of %v", sum.took, sum.users[0].Length.Min())
 		}
 	})
@@ -395,8 +399,8 @@ func TestScenariosSideBySide(t *testing.T) {
 			}
 			ok(w, r)
 		})
-		late := script.Load{Executor: script.ConstantArrivalRate, Rate: 100, Duration: 200 * time.Millisecond, StartTime: 200 * time.Millisecond, Grace: time.Second}
-		sum := tr.load(t, t.Context(), o, scenario1(get("/"), script.Load{VUs: 2, Duration: 100 * time.Millisecond, Grace: time.Second}), engine.Scenario{Name: "late", Load: late, Script: get("/late")})
+		late := script.Load{Executor: script.ConstantArrivalRate, Rate: 100, Duration: 200 * time.Millisecond, StartTime: 200 * time.Millisecond, Grace: time.Minute}
+		sum := tr.load(t, t.Context(), o, scenario1(get("/"), script.Load{VUs: 2, Duration: 100 * time.Millisecond, Grace: time.Minute}), engine.Scenario{Name: "late", Load: late, Script: get("/late")})
 		if sum.series[0].Done == 0 || sum.series[1].Done != 20 || first.Load() < int64(200*time.Millisecond) {
 			t.Errorf("%d and %d done, the late scenario began after %v", sum.series[0].Done, sum.series[1].Done, time.Duration(first.Load()))
 		}
@@ -421,11 +425,11 @@ func TestGraceAbortsRequests(t *testing.T) {
 func TestContextEndsTheRun(t *testing.T) {
 	onAll(t, func(t *testing.T, tr transport) {
 		for _, l := range []script.Load{{VUs: 3, Duration: time.Hour}, {Executor: script.ConstantArrivalRate, Rate: 100, Duration: time.Hour}} {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			l.Grace = time.Second
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			l.Grace = time.Minute
 			sum := tr.load(t, ctx, tr.serve(t, ok), scenario1(get("/"), l), engine.Scenario{Name: "never", Load: script.Load{StartTime: time.Hour, Duration: time.Hour}, Script: get("/")})
 			cancel()
-			if sum.took > 3*time.Second || sum.series[0].Done == 0 || sum.series[0].Aborted > 0 || sum.series[1].Sent > 0 {
+			if sum.took > 30*time.Second || sum.series[0].Done == 0 || sum.series[0].Aborted > 0 || sum.series[1].Sent > 0 {
 				t.Errorf("after %v: %+v", sum.took, sum.series[0])
 			}
 		}
@@ -453,7 +457,7 @@ func TestControl(t *testing.T) {
 				inPause.Store(false)
 				o.Control.Pause(false)
 			}()
-			l.Duration, l.Grace = 600*time.Millisecond, time.Second
+			l.Duration, l.Grace = 600*time.Millisecond, time.Minute
 			sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
 			if late.Load() > 0 || sum.series[0].Done < 10 || l.Rate > 0 && sum.series[0].Done > 250 {
 				t.Errorf("%v: %d requests in the pause, %d in total", l.Executor, late.Load(), sum.series[0].Done)
@@ -478,7 +482,7 @@ func TestScaledRate(t *testing.T) {
 		o := tr.serve(t, ok)
 		o.Control = &engine.Control{}
 		o.Control.Scale(3)
-		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 100, Duration: time.Second, Grace: time.Second}
+		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 100, Duration: time.Second, Grace: time.Minute}
 		if n := tr.load(t, t.Context(), o, scenario1(get("/"), l)).series[0].Done; n < 299 || n > 300 {
 			t.Errorf("%d requests at 3 times the rate 100", n)
 		}
@@ -487,7 +491,7 @@ func TestScaledRate(t *testing.T) {
 
 func TestPeriodsArriveEachSecond(t *testing.T) {
 	onHTTP1(t, func(t *testing.T, tr transport) {
-		sum := tr.load(t, t.Context(), tr.serve(t, ok), scenario1(get("/"), script.Load{Executor: script.ConstantArrivalRate, Rate: 50, Duration: 2100 * time.Millisecond, Grace: time.Second}))
+		sum := tr.load(t, t.Context(), tr.serve(t, ok), scenario1(get("/"), script.Load{Executor: script.ConstantArrivalRate, Rate: 50, Duration: 2100 * time.Millisecond, Grace: time.Minute}))
 		if sum.periods != 3 || sum.series[0].Done != 105 {
 			t.Errorf("%d periods, %d requests", sum.periods, sum.series[0].Done)
 		}

@@ -172,7 +172,7 @@ func TestStallingServerOnSockets(t *testing.T) {
 				ok(w, r)
 			})
 			o.Conns, o.Streams = 10, 1
-			l := script.Load{Executor: script.ConstantArrivalRate, Rate: 500, Duration: duration, Grace: 5 * time.Second}
+			l := script.Load{Executor: script.ConstantArrivalRate, Rate: 500, Duration: duration, Grace: time.Minute}
 			sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
 			s := sum.series[0]
 			q, got, want, differs := server.differs(&s.Response, 4*time.Millisecond)
