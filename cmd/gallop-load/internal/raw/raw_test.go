@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
@@ -436,34 +437,33 @@ func TestContextEndsTheRun(t *testing.T) {
 	})
 }
 
+// TestControl pauses a run for 400 ms in virtual time.
 func TestControl(t *testing.T) {
-	onHTTP1(t, func(t *testing.T, tr transport) {
-		for _, l := range []script.Load{{VUs: 2}, {Executor: script.ConstantArrivalRate, Rate: 500}} {
-			var late atomic.Int64
-			var inPause atomic.Bool
-			o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if inPause.Load() {
-					late.Add(1)
+	for _, l := range []script.Load{{VUs: 2}, {Executor: script.ConstantArrivalRate, Rate: 500}} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &stall{begin: time.Now(), period: time.Second}
+			tr := transport{driver: func(t *thread) (driver, error) { return &virtual{t: t, server: server}, nil }}
+			o := &engine.Options{Address: "127.0.0.1:1", Scheme: "http", Control: &engine.Control{}}
+			s := get("/")
+			late := 0
+			s.begin = func(int) {
+				if at := time.Since(server.begin); at > 100*time.Millisecond+glance && at < 500*time.Millisecond {
+					late++
 				}
-				ok(w, r)
-			})
-			o.Control = &engine.Control{}
+			}
 			go func() {
 				time.Sleep(100 * time.Millisecond)
 				o.Control.Pause(true)
-				time.Sleep(200 * time.Millisecond)
-				inPause.Store(true)
-				time.Sleep(200 * time.Millisecond)
-				inPause.Store(false)
+				time.Sleep(400 * time.Millisecond)
 				o.Control.Pause(false)
 			}()
 			l.Duration, l.Grace = 600*time.Millisecond, time.Minute
-			sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
-			if late.Load() > 0 || sum.series[0].Done < 10 || l.Rate > 0 && sum.series[0].Done > 250 {
-				t.Errorf("%v: %d requests in the pause, %d in total", l.Executor, late.Load(), sum.series[0].Done)
+			sum := tr.load(t, t.Context(), o, scenario1(s, l))
+			if done := sum.series[0].Done; late > 0 || done < 95 || l.Rate > 0 && done > 106 {
+				t.Errorf("%v: %d requests in the pause, %d in total", l.Executor, late, done)
 			}
-		}
-	})
+		})
+	}
 }
 
 // TestPausedRunEnds shows that users who wait for the end of a pause come to rest when the scenario ends.
