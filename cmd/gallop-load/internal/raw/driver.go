@@ -11,7 +11,7 @@ type driver interface {
 	write(c *conn, p []byte) (n int, err error)
 	// close closes a connection. Nothing is reported for it afterwards.
 	close(c *conn)
-	// wait handles events. If there are none, it waits for some for at most d. It returns early if d is exceeded.
+	// wait handles events. Without any, it waits at most d for one. It returns early if d is exceeded.
 	wait(d time.Duration)
 	// sleep sleeps for d without handling events.
 	sleep(d time.Duration)

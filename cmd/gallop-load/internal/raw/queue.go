@@ -37,6 +37,3 @@ func (q *queue[T]) popLast() (item T) {
 	}
 	return item
 }
-
-// all returns the items. The slice is valid until the next push or pop.
-func (q *queue[T]) all() []T { return q.items[q.at:] }

@@ -180,7 +180,7 @@ func (s *settings) offersHTTP2(ctx context.Context) bool {
 	return nc.(*tls.Conn).ConnectionState().NegotiatedProtocol == "h2"
 }
 
-// perConn returns how many requests a connection carries at a time, as far as this side decides.
+// perConn returns how many requests this side has in flight on a connection at a time.
 func (s *settings) perConn() int {
 	if s.http2 {
 		return s.Streams

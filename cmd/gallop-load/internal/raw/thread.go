@@ -2,7 +2,6 @@ package raw
 
 import (
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
@@ -15,7 +14,6 @@ type thread struct {
 	shared *shared
 	part   schedule.Part
 	io     driver
-	random *rand.Rand
 
 	start  time.Time
 	now    time.Duration // since start; updated after each system call that matters
@@ -55,7 +53,6 @@ const (
 
 func newThread(s *settings, shared *shared, part schedule.Part) *thread {
 	t := &thread{settings: s, shared: shared, part: part, factor: 1, due: never, deadline: never, buf: make([]byte, 64<<10)}
-	t.random = rand.New(rand.NewPCG(s.Seed, uint64(part.Index)))
 	t.lines.init(t)
 	t.period = shared.period()
 	base := 0

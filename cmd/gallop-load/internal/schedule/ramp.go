@@ -63,8 +63,8 @@ func (r *ramp) integral(t float64) float64 {
 	return r.total
 }
 
-// when returns the first time, in seconds, at which the integral is area. at is the piece where the search begins; the
-// result has the piece of the next search for a larger area.
+// when returns the first time, in seconds, at which the integral is area. at is the piece where the search begins.
+// The result next is where the search for a larger area begins.
 func (r *ramp) when(area float64, at int) (t float64, next int) {
 	for ; at < len(r.pieces); at++ {
 		p := &r.pieces[at]

@@ -61,8 +61,8 @@ func (u *Users) within(x time.Duration, from float64, begin time.Duration, s scr
 	return n, min(begin+max(seconds((after-from)/slope), x+1), begin+s.Duration)
 }
 
-// At returns the number of users of this part at the time t, and when the number of users changes next. At and after the end
-// of the load, there are none.
+// At returns the number of users of this part at the time t, and when the number of users changes next. From the end
+// of the load on, the number is 0.
 func (u *Users) At(t time.Duration) (n int, next time.Duration) {
 	if t >= u.length {
 		return 0, math.MaxInt64
