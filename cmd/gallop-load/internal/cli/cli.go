@@ -8,9 +8,9 @@
 //	load.go      the commands that run a load
 //	execute.go   running a plan
 //	probe.go     looking at the target before the run
-//	progress.go  a line per second
+//	view.go      the state of a run for views
 //	outputs.go   where results go
-//	text.go      the summary as text
+//	text.go      the compact summary
 //	merge.go     the command merge
 //	compare.go   the command compare
 package cli

@@ -132,8 +132,9 @@ func TestMistakes(t *testing.T) {
 		{[]string{"missing.yml"}, "open missing.yml"},
 		{[]string{"run", bad}, "bad.yml: line 2: unknown key \"vuss\"; did you mean vus?"},
 		{[]string{"merge"}, "there is no result to merge"},
-		{[]string{"merge", text}, "is no result of gallop-load"},
-		{[]string{"compare", "a"}, "compare takes two files, not 1"},
+		{[]string{"merge", text}, "text.json: report: result 1 of the file"},
+		{[]string{"compare"}, "there is no result to compare"},
+		{[]string{"compare", "a"}, "open a: no such file"},
 		{[]string{"version", "2"}, "version takes no arguments"},
 	} {
 		stdout, stderr, status := printed(tc.args...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/collect"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/live"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
@@ -173,13 +174,18 @@ func (s *settings) watch(env Env, p *plan.Plan, c *collect.Collector, control *e
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
+	source := &liveRun{p, c, control, time.Now()}
 	go func() {
 		defer close(done)
-		if liveView != nil && !bool(s.plain) && terminal(env) {
-			liveView(ctx, env, liveRun{p, c, control, stop})
-			return
+		if out, ok := env.Stderr.(*os.File); ok && !bool(s.plain) && terminal(env) {
+			if ended, err := live.Run(ctx, source, control, os.Stdin, out); err == nil {
+				if ended != live.Finished {
+					stop()
+				}
+				return
+			}
 		}
-		lines(ctx, env.Stderr, c.Snapshot, p.Length())
+		live.Plain(ctx, source, env.Stderr)
 	}()
 	return func() {
 		cancel()

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/threshold"
 )
@@ -52,7 +53,7 @@ Thresholds are evaluated again for the whole, and decide the exit status.`,
 func mergeFiles(names []string) (*result.Result, error) {
 	var merged *result.Result
 	for _, name := range names {
-		all, err := readResults(name)
+		all, err := report.ReadFiles(name)
 		if err != nil {
 			return nil, err
 		}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,46 +10,44 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/client"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/collect"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/raw"
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
 
-// These variables hold everything that the commands need from engines and reports. No other file imports those packages.
-var (
-	// engines are the engines by name.
-	engines = map[string]engine.Run{"client": client.Run}
+// engines are the engines by name.
+var engines = map[string]engine.Run{"client": client.Run, "raw": raw.Run}
 
-	// writeSummary writes the summary for people. With compact, it leaves details out.
-	writeSummary = func(w io.Writer, r *result.Result, compact bool) error { return plainText(w, r) }
+// writers are the formats of --output.
+var writers = []writer{
+	{"json", ".json", func(w io.Writer, all []*result.Result) error { return report.WriteJSON(w, all...) }},
+	{"html", ".html", each(report.HTML)},
+	{"csv", ".csv", each(report.CSVSeconds)},
+	{"csv-requests", "", each(report.CSVRequests)},
+	{"bench", ".bench", func(w io.Writer, all []*result.Result) error { return report.Bench(w, all...) }},
+	{"text", ".txt", each(func(w io.Writer, r *result.Result) error { return report.Text(w, r, false) })},
+}
 
-	// writers are the formats of --output.
-	writers = []writer{
-		{"json", ".json", writeJSON},
-		{"text", ".txt", func(w io.Writer, r *result.Result) error { return plainText(w, r) }},
+// each returns a function that writes one result after the other.
+func each(write func(io.Writer, *result.Result) error) func(io.Writer, []*result.Result) error {
+	return func(w io.Writer, all []*result.Result) error {
+		for _, r := range all {
+			if err := write(w, r); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-
-	// liveView shows a run in the terminal until ctx is done. nil: there is no live view.
-	liveView func(ctx context.Context, env Env, r liveRun)
-
-	// compareResults compares two sets of results.
-	compareResults func(w io.Writer, before, after []*result.Result) error = plainCompare
-)
-
-// liveRun is what a live view shows and controls.
-type liveRun struct {
-	plan      *plan.Plan
-	collector *collect.Collector
-	control   *engine.Control
-	stop      func() // ends the run because the person wants it to end
 }
 
 // writer is a format of --output.
 type writer struct {
 	name   string
-	ending string // of files
-	write  func(w io.Writer, r *result.Result) error
+	ending string // of files, or ""
+	write  func(w io.Writer, all []*result.Result) error
 }
 
 func outputNames() (names []string) {
@@ -98,7 +94,7 @@ func (o *outputsFlag) Set(s string) error {
 	i := slices.IndexFunc(writers, func(w writer) bool { return w.name == name })
 	if i < 0 && file == "" {
 		file = s
-		i = slices.IndexFunc(writers, func(w writer) bool { return w.ending == filepath.Ext(s) })
+		i = slices.IndexFunc(writers, func(w writer) bool { return w.ending != "" && w.ending == filepath.Ext(s) })
 	}
 	if i < 0 {
 		return fmt.Errorf("must be %s, perhaps with =FILE, or a file with such an ending, not %q", strings.Join(outputNames(), ", "), s)
@@ -149,12 +145,7 @@ func (o output) write(env Env, results []*result.Result) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		w = file
 	}
-	for _, r := range results {
-		if err := o.writer.write(w, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.writer.write(w, results)
 }
 
 // summarise writes the summary. It goes to standard error if a format goes to standard output.
@@ -166,34 +157,14 @@ func (s *settings) summarise(env Env, r *result.Result) error {
 	if s.outputs.toStdout() {
 		w = env.Stderr
 	}
-	return writeSummary(w, r, s.summary == "compact")
+	if s.summary == "compact" {
+		return plainText(w, r)
+	}
+	return report.Text(w, r, styleFor(w))
 }
 
-func writeJSON(w io.Writer, r *result.Result) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(r)
-}
-
-// readResults reads the results of a file. A file may have several, one after the other.
-func readResults(name string) (all []*result.Result, err error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	for d := json.NewDecoder(file); ; {
-		r := &result.Result{}
-		switch err := d.Decode(r); {
-		case err == io.EOF && len(all) > 0:
-			return all, nil
-		case err == io.EOF:
-			return nil, fmt.Errorf("%s is empty", name)
-		case err != nil:
-			return nil, fmt.Errorf("%s is no result of gallop-load: %w", name, err)
-		case r.Schema != result.Schema:
-			return nil, fmt.Errorf("%s has the schema %d, and this program reads %d; write it with --output json", name, r.Schema, result.Schema)
-		}
-		all = append(all, r)
-	}
+// styleFor returns whether colors suit a writer.
+func styleFor(w io.Writer) figure.Style {
+	f, ok := w.(*os.File)
+	return figure.Style(ok && bool(figure.StyleFor(f)))
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
 
@@ -254,7 +255,7 @@ func TestNegotiation(t *testing.T) {
 	})
 	file := filepath.Join(t.TempDir(), "r.json")
 	_, stderr, status := printed("run", "../../examples/negotiation.yml", url, "-d", "2s", "-o", "json="+file, "--quiet")
-	results, err := readResults(file)
+	results, err := report.ReadFiles(file)
 	if status != 0 || err != nil {
 		t.Fatalf("status %d, %s, %v", status, stderr, err)
 	}
@@ -314,7 +315,7 @@ func TestSession(t *testing.T) {
 	if status != 0 || wrong.Load() != nil {
 		t.Fatalf("status %d, %s, %v", status, stderr, wrong.Load())
 	}
-	results, err := readResults(file)
+	results, err := report.ReadFiles(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,18 +361,18 @@ func TestRepeatAndMerge(t *testing.T) {
 	dir := t.TempDir()
 	file, merged := filepath.Join(dir, "a.json"), filepath.Join(dir, "m.json")
 	stdout, stderr, status := printed("-n", "50", "--repeat", "3", "--quiet", "--threshold", "http_reqs:count>100", "-o", "json="+file, url)
-	if status != exitThresholds || strings.Count(stdout, "Requests") != 3 {
+	if status != exitThresholds || strings.Count(stdout, "complete and 0 interrupted iterations") != 3 {
 		t.Fatalf("status %d\n%s%s", status, stdout, stderr)
 	}
 	stdout, stderr, status = printed("merge", "-o", merged, file)
-	all, err := readResults(merged)
+	all, err := report.ReadFiles(merged)
 	if status != 0 || err != nil || len(all) != 1 {
 		t.Fatalf("status %d, %v\n%s%s", status, err, stdout, stderr)
 	}
 	if r := all[0]; r.Total().Done != 150 || r.Plan.Parts != 3 || r.Total().Response.Count() != 150 || !r.Thresholds[0].OK || r.Thresholds[0].Value != 150 {
 		t.Errorf("%+v, %+v", r.Plan, r.Thresholds)
 	}
-	if stdout, _, status := printed("compare", file, file); status != 0 || !strings.Contains(stdout, "p99") {
+	if stdout, _, status := printed("compare", file, file); status != 0 || !strings.Contains(stdout, "p50-sec") {
 		t.Errorf("status %d, %s", status, stdout)
 	}
 	other := filepath.Join(dir, "b.json")
@@ -385,7 +386,7 @@ func TestOutputToStdout(t *testing.T) {
 	t.Parallel()
 	url := serve(t, ok)
 	stdout, stderr, status := printed("-n", "5", "--quiet", "-o", "json", url)
-	if r := (&result.Result{}); status != 0 || json.Unmarshal([]byte(stdout), r) != nil || r.Total().Done != 5 || !strings.Contains(stderr, "Requests") {
+	if r := (&result.Result{}); status != 0 || json.Unmarshal([]byte(stdout), r) != nil || r.Total().Done != 5 || !strings.Contains(stderr, "5 complete") {
 		t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
 	}
 	if stdout, stderr, _ := printed("-n", "5", "--summary", "off", "--quiet", url); stdout+stderr != "" {
@@ -412,13 +413,13 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(stderr).ReadString('\n')
-	if err != nil || !strings.Contains(line, "req/s") {
+	if err != nil || !strings.Contains(line, "/s  p50 ") {
 		t.Errorf("the first line is %q, %v", line, err)
 	}
 	start := time.Now()
 	cmd.Process.Signal(syscall.SIGINT)
 	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || time.Since(start) > 20*time.Second || !strings.Contains(stdout.String(), "Requests") {
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || time.Since(start) > 20*time.Second || !strings.Contains(stdout.String(), "http_reqs") {
 		t.Errorf("status %d after %v\n%s", code, time.Since(start), stdout.String())
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
 
-// plainText writes a short summary.
+// plainText writes the compact summary.
 func plainText(w io.Writer, r *result.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s, engine %s\n", r.Target.URL, r.Target.Proto, r.Tool.Engine)
@@ -70,28 +70,11 @@ func spread(h *result.Histogram) string {
 	return strings.Join(all, ", ")
 }
 
-// plainCompare writes the figures of two sets of results side by side.
-func plainCompare(w io.Writer, before, after []*result.Result) error {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "\tbefore\tafter")
-	for _, row := range []struct {
-		name  string
-		value func(*result.Result) string
-	}{
-		{"rate", func(r *result.Result) string {
-			return fmt.Sprintf("%.1f/s", float64(r.Total().Done)/r.Elapsed().Seconds())
-		}},
-		{"p50", func(r *result.Result) string { return rounded(r.Total().Response.Quantile(.5)).String() }},
-		{"p99", func(r *result.Result) string { return rounded(r.Total().Response.Quantile(.99)).String() }},
-	} {
-		values := func(all []*result.Result) string {
-			var texts []string
-			for _, r := range all {
-				texts = append(texts, row.value(r))
-			}
-			return strings.Join(texts, " ")
+// rounded returns a duration with three digits.
+func rounded(d time.Duration) time.Duration {
+	for unit := time.Duration(1); ; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", row.name, values(before), values(after))
 	}
-	return t.Flush()
 }

@@ -21,6 +21,9 @@ func Plain(ctx context.Context, source Source, w io.Writer) error {
 		case <-ticker.C:
 		}
 		s := source.Snapshot()
+		if s.Last.Length == 0 {
+			continue // no second is complete yet
+		}
 		if _, err := fmt.Fprintln(w, plain(&s)); err != nil {
 			return err
 		}

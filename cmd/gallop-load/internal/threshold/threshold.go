@@ -9,6 +9,7 @@ package threshold
 import (
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -137,3 +138,16 @@ func (t *Threshold) Holds(value float64) bool {
 
 // About reports whether the threshold is about a metric, whatever its tags.
 func (t *Threshold) About(name string) bool { return t.metric == metrics[name] }
+
+// Margin returns how far a value is from the limit, as a fraction of the limit. It is negative if the value violates the
+// threshold.
+func (t *Threshold) Margin(value float64) float64 {
+	margin := math.Abs(t.limit - value)
+	if t.limit != 0 {
+		margin /= math.Abs(t.limit)
+	}
+	if !t.Holds(value) {
+		margin = -margin
+	}
+	return margin
+}
