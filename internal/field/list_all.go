@@ -15,6 +15,10 @@ func (l *List) AddAll(o *List) bool {
 	}
 	l.own, l.buf = own, own
 	l.fields = append(l.fields, o.fields...)
+	if n == 0 && start == 0 {
+		l.seen, l.again, l.first = o.seen, o.again, o.first
+		return true
+	}
 	for i := n; i < len(l.fields); i++ {
 		f := &l.fields[i]
 		f.NameOff += uint32(start)
