@@ -103,7 +103,7 @@ var rows = []row{
 	},
 	{
 		name:   "Limiter",
-		gallop: ofGallop(use(middleware.Limiter{Rates: []middleware.Rate{{Limit: plenty, Window: time.Minute}}})),
+		gallop: ofGallop(use(middleware.Limiter{Rates: []middleware.Rate{{Limit: 1000, Window: time.Second, Burst: plenty}}})),
 		fiber:  ofFiber(useFiber(fiberlimiter.New(fiberlimiter.Config{Max: plenty}))),
 		echo:   ofEcho(useEcho(echomiddleware.RateLimiter(echomiddleware.NewRateLimiterMemoryStore(rate.Limit(plenty))))),
 	},

@@ -112,6 +112,8 @@ type limiter struct {
 	backup takeFunc // nil with FailClosed
 	policy string   // the value of RateLimit-Policy
 	warned atomic.Int64
+
+	announced gallop.ResponseHeader // has RateLimit-Policy
 }
 
 // takeFunc takes cost out of all buckets, or out of none, and sets their state. It gives back a negative cost.

@@ -33,6 +33,7 @@ func (o Limiter) build() *limiter {
 		l.backup = l.Algorithm.on(new(MemoryStore))
 	}
 	l.policy = ratePolicy(l.Rates)
+	l.announced.Set("Ratelimit-Policy", l.policy)
 	return l
 }
 

@@ -105,7 +105,10 @@ func (l *logLine) Close() error {
 	}
 	ctx := context.WithoutCancel(l.ctx)
 	if log.Enabled(ctx, level) {
-		log.LogAttrs(ctx, level, "request", l.all(status)...)
+		now := time.Now()
+		r := slog.NewRecord(now, level, "request", 0) // without a program counter, which would always be this line
+		r.AddAttrs(l.all(status, now.Sub(l.start))...)
+		log.Handler().Handle(ctx, r)
 	}
 	return nil
 }
@@ -128,9 +131,9 @@ func (l *logLine) size() (n int, known bool) {
 	return n, n > 0 || r.Header.ContentLength() == 0
 }
 
-func (l *logLine) all(status int) []slog.Attr {
+func (l *logLine) all(status int, took time.Duration) []slog.Attr {
 	attrs := append(l.room[:0], slog.String("method", l.method), slog.String("path", l.path), slog.Int("status", status),
-		slog.Duration("duration", time.Since(l.start)))
+		slog.Duration("duration", took))
 	for _, optional := range [...]slog.Attr{slog.String("client", l.client), slog.String("route", l.route), slog.String("id", l.id)} {
 		if optional.Value.String() != "" {
 			attrs = append(attrs, optional)
