@@ -143,6 +143,27 @@ func TestOtherSites(t *testing.T) {
 	ada.want("GET", "/api/notes", "", 200, "[]")
 }
 
+func TestLimits(t *testing.T) {
+	base, _ := start(t)
+	ada, bob := newPerson(t, base), newPerson(t, base)
+	ada.signIn("Ada")
+	bob.signIn("Bob")
+	for range notesPerMinute {
+		ada.want("POST", "/api/notes", `{"text":"again"}`, 201, "")
+	}
+	status, text, header := ada.ask("POST", "/api/notes", `{"text":"again"}`)
+	if status != 429 || header.Get("Retry-After") == "" || !strings.Contains(text, `"status":429`) {
+		t.Errorf("one note more: %d %s, Retry-After: %q", status, text, header.Get("Retry-After"))
+	}
+	ada.want("GET", "/api/me", "", 200, "Ada")
+	bob.want("POST", "/api/notes", `{"text":"mine"}`, 201, "") // the limit is per user
+
+	for range loginsPerMinute - 2 {
+		ada.want("POST", "/api/login", `{"name":""}`, 422, "")
+	}
+	ada.want("POST", "/api/login", `{"name":"Ada"}`, 429, "")
+}
+
 func TestNotes(t *testing.T) {
 	base, _ := start(t)
 	ada, bob := newPerson(t, base), newPerson(t, base)
