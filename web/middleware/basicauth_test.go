@@ -147,6 +147,38 @@ func TestBasicAuthAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
+func TestCheckPassword(t *testing.T) {
+	hash := fewRounds("secret")
+	for _, c := range []struct {
+		hash, password string
+		want           bool
+	}{
+		{hash, "secret", true}, {hash, "Secret", false}, {hash, "", false}, {"", "", false}, {"", "secret", false}, {"secret", "secret", false},
+		{hash[:len(hash)-1], "secret", false}, {middleware.HashPassword(""), "", true},
+	} {
+		if got := middleware.CheckPassword(c.hash, c.password); got != c.want {
+			t.Errorf("CheckPassword(%q, %q) = %v", c.hash, c.password, got)
+		}
+	}
+}
+
+// A user who does not exist takes as long as another one.
+func TestCheckPasswordTakesAsLongWithoutUser(t *testing.T) {
+	hash := middleware.HashPassword("secret")
+	took := func(hash string) time.Duration {
+		shortest := time.Hour
+		for range 3 {
+			begun := time.Now()
+			middleware.CheckPassword(hash, "wrong")
+			shortest = min(shortest, time.Since(begun))
+		}
+		return shortest
+	}
+	if user, nobody := took(hash), took(""); nobody < user/2 {
+		t.Errorf("%v for a user, %v for nobody", user, nobody)
+	}
+}
+
 func TestHashPassword(t *testing.T) {
 	one, two := middleware.HashPassword("secret"), middleware.HashPassword("secret")
 	if one == two || !strings.HasPrefix(one, "pbkdf2-sha256$600000$") {
