@@ -17,8 +17,9 @@ const (
 // denials remembers which clients the Store has refused, so that a client that sends many requests does not make as many requests to the
 // Store. The nil denials remembers nothing.
 //
-// A client is never refused when the Store would allow its request, unless the buckets have changed for another reason than time: the
-// Store was emptied, or has got other settings. That is why denials forgets after deniedTime, even if the client has to wait for hours.
+// As long as only time changes the buckets, no client is refused when the Store would allow its request. The buckets can also change
+// because somebody deletes them or changes the limits. That is why denials forgets after deniedTime, even if the client has to wait for
+// hours.
 type denials struct {
 	mu sync.Mutex
 	of map[string]denial // by the key of the first bucket
@@ -34,8 +35,8 @@ type denial struct {
 // newDenials returns the denials of a Limiter, or nil if a refused request may succeed before its RetryAfter has passed:
 //
 //   - A Refund can make room at any time.
-//   - A SlidingWindow, or FixedWindow with several Rates or costs, also counts requests that are refused for the moment between the steps
-//     of the Store. A client that is refused because of such a count has room right afterwards.
+//   - SlidingWindow counts a request for a moment, even if it then refuses the request. So does FixedWindow. With several Rates or costs,
+//     another request of the client can be refused only because of that moment.
 //
 // A MemoryStore responds as fast as denials.
 func (l *limiter) newDenials() *denials {
