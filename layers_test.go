@@ -71,7 +71,7 @@ var layers = map[string]layer{
 	"pprofhandler":             {ours: []string{root, "nethttp"}},
 	"prefork":                  {ours: []string{root, "listen"}},
 	"web":                      {ours: []string{root, "negotiate", "nethttp", "codec"}},
-	"web/middleware":           {ours: []string{root, "web"}},
+	"web/middleware":           {ours: []string{root, "web", "codec"}},
 	"web/middleware/storetest": {ours: []string{"web/middleware"}},
 	"rest":                     {ours: []string{root, "codec"}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"codec":                    {ours: []string{"codec/internal/plainjson", "internal/bufpool"}},

@@ -241,6 +241,7 @@ func TestLimiterWithoutRedis(t *testing.T) {
 		}, 3},
 	} {
 		step.change()
+		time.Sleep(1100 * time.Millisecond) // the Limiter remembers for a second that Redis has refused a client
 		if got := count(); got != step.allowed {
 			t.Errorf("%s: %d requests were allowed, want %d", step.when, got, step.allowed)
 		}

@@ -65,8 +65,11 @@ func (c *Ctx) IsFromLocal() bool {
 // Scheme returns the scheme of the request, "https" or "http". A scheme that a trusted proxy reported takes precedence over
 // the scheme of the connection.
 func (c *Ctx) Scheme() string {
-	scheme := c.from().scheme
-	if scheme == nil && c.request.IsTLS() || len(scheme) == len("https") {
+	var reported []byte
+	if len(c.app.config.TrustedProxies) > 0 {
+		reported = c.from().scheme
+	}
+	if reported == nil && c.request.IsTLS() || len(reported) == len("https") {
 		return "https"
 	}
 	return "http"
