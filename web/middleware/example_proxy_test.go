@@ -49,3 +49,17 @@ func ExampleProxyError() {
 	// the target did not respond to GET /users
 	// 502 Bad Gateway
 }
+
+// A user gives the URL of a webhook. The server must not send requests to machines that only it can reach.
+func ExamplePublicDialer() {
+	client := &gallop.Client{DialContext: middleware.PublicDialer{}.DialContext}
+	req, resp := gallop.AcquireRequest(), gallop.AcquireResponse()
+	for _, url := range []string{"http://127.0.0.1/", "http://169.254.169.254/latest/meta-data/"} {
+		req.SetRequestURI(url)
+		err := client.Do(req, resp)
+		fmt.Println(errors.Is(err, middleware.ErrNotPublic))
+	}
+	// Output:
+	// true
+	// true
+}
