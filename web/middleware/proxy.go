@@ -63,9 +63,14 @@ import (
 type Proxy struct {
 	// Targets are the URLs of the servers, such as "http://127.0.0.1:9000". A path in the URL is put in front of each
 	// request's path. If there are several targets, Proxy balances the requests and sends fewer requests to targets that fail: see
-	// gallop.LBClient. A target fails if it cannot be reached, exceeds Timeout, or responds with status 502, 503 or 504. At
-	// least one target is required.
+	// gallop.LBClient. A target fails if it cannot be reached, exceeds Timeout, or responds with status 502, 503 or 504. Set either
+	// Targets or Target.
 	Targets []string
+
+	// Target returns the URL of the target for each request. A path in the URL is put in front of the request's path. If Target
+	// is set, Proxy connects only to public addresses, because the URL may depend on the client: see [PublicDialer]. To reach other
+	// addresses, set Client. If Target returns an error, the handler returns the error. If the URL is not valid, the status is 502.
+	Target func(c *web.Ctx) (url string, err error)
 
 	// Strategy chooses among several targets. The zero value is gallop.LBLeastLoaded.
 	Strategy gallop.LBStrategy
@@ -113,7 +118,7 @@ type Proxy struct {
 	// A larger body without Content-Length breaks off. Zero or a negative value means no limit.
 	MaxResponseBody int64
 
-	// ConfigureClient is called once for each target, with the client that sends requests to the target. The function can set, for
+	// ConfigureClient is called once for each of Targets, with the client that sends requests to the target. The function can set, for
 	// example, TLSConfig, Protocols, MaxConns or DialContext. It may be nil.
 	ConfigureClient func(hc *gallop.HostClient)
 
@@ -150,8 +155,8 @@ type proxy struct {
 // proxy checks the settings and fills in the defaults.
 func (o Proxy) proxy() *proxy {
 	switch {
-	case len(o.Targets) == 0:
-		panic("middleware: Proxy needs at least one of Targets")
+	case len(o.Targets) == 0 == (o.Target == nil):
+		panic("middleware: Proxy needs either Targets or the function Target")
 	case o.StripPrefix != "" && (o.StripPrefix[0] != '/' || leavesPrefix(o.StripPrefix)):
 		panic(fmt.Sprintf("middleware: Proxy has the StripPrefix %q: use a path such as \"/api\"", o.StripPrefix))
 	case o.Via != "" && !isFieldToken(o.Via):
@@ -172,7 +177,7 @@ func (o Proxy) proxy() *proxy {
 		o.StripPrefix = o.StripPrefix[:len(o.StripPrefix)-1]
 	}
 	p := &proxy{Proxy: o}
-	p.client, p.attempts = o.balanced()
+	p.client, p.attempts = p.balanced()
 	return p
 }
 
@@ -211,6 +216,9 @@ func (x *proxyCall) prepare() error {
 		}
 	}
 	x.path, x.host = string(x.to.Header.RequestURI()), string(x.to.Header.Host())
+	if x.p.Target != nil {
+		return x.findTarget()
+	}
 	return nil
 }
 

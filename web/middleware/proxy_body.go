@@ -17,9 +17,10 @@ type proxyCall struct {
 	from    *gallop.Response
 	ctx     context.Context // nil until begin
 	cancel  context.CancelCauseFunc
-	path    string // the target of the request, without the path of the target's URL
-	host    string // the Host header, or "" for the target's own
-	upgrade string // the protocol that the client asks for, or ""
+	path    string       // the target of the request, without the path of the target's URL
+	host    string       // the Host header, or "" for the target's own
+	target  *proxyTarget // by Proxy.Target, or nil
+	upgrade string       // the protocol that the client asks for, or ""
 	body    *proxyBody
 	watch   watch
 

@@ -28,11 +28,21 @@ const proxyConns = 1 << 30
 // maxProxyHeader is the default of HostClient.MaxResponseHeaderBytes.
 const maxProxyHeader = 256 << 10
 
-// balanced returns the client for all targets, and how many of them may get one request.
+// balanced returns the client for all targets, and how many of them may get one request. With Target, it also sets the default of Client.
 func (o *Proxy) balanced() (client gallop.Doer, attempts int) {
+	if o.Target != nil {
+		if o.Client == nil {
+			o.Client = publicClient()
+		}
+		return chosenTarget{}, 1
+	}
 	balancer := &gallop.LBClient{Strategy: o.Strategy, HealthCheck: isHealthyTarget, Timeout: 24 * time.Hour}
-	for _, target := range o.Targets {
-		balancer.Clients = append(balancer.Clients, o.target(target))
+	for _, text := range o.Targets {
+		t, err := o.target(text)
+		if err != nil {
+			panic("middleware: Proxy: " + err.Error())
+		}
+		balancer.Clients = append(balancer.Clients, t)
 	}
 	if len(balancer.Clients) == 1 {
 		return balancer.Clients[0].(*proxyTarget), 1
@@ -40,21 +50,49 @@ func (o *Proxy) balanced() (client gallop.Doer, attempts int) {
 	return balancer, min(len(balancer.Clients), maxProxyAttempts)
 }
 
+// publicClient returns the default client for URLs that may depend on clients.
+func publicClient() *gallop.Client {
+	return &gallop.Client{
+		DialContext: PublicDialer{}.DialContext, NoDefaultUserAgentHeader: true, DetailedErrors: true,
+		MaxConnsPerHost: proxyConns, MaxResponseHeaderBytes: maxProxyHeader, DisablePathNormalizing: true,
+	}
+}
+
+// chosenTarget sends each request to the target that Proxy.Target has chosen.
+type chosenTarget struct{}
+
+// DoContext implements gallop.Doer.
+func (chosenTarget) DoContext(ctx context.Context, req *gallop.Request, resp *gallop.Response) error {
+	return ctx.Value(callKey{}).(*proxyCall).target.DoContext(ctx, req, resp)
+}
+
+// findTarget calls Proxy.Target.
+func (x *proxyCall) findTarget() error {
+	text, err := x.p.Target(x.c)
+	if err != nil {
+		return err
+	}
+	if x.target, err = x.p.target(text); err != nil {
+		return proxyFailure(gallop.StatusBadGateway, &ProxyError{Method: string(x.to.Header.Method()), Path: x.path, Err: err})
+	}
+	return nil
+}
+
 // target makes a target of a URL.
-func (o *Proxy) target(text string) *proxyTarget {
+func (o *Proxy) target(text string) (*proxyTarget, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		panic(fmt.Sprintf("middleware: Proxy has the target %q: use a URL such as \"http://127.0.0.1:9000\"", text))
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		panic(fmt.Sprintf("middleware: Proxy has the target %q: use only a scheme, a host and a path", u.Redacted()))
+		return nil, fmt.Errorf("the target %q is no URL such as \"http://127.0.0.1:9000\"", text)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
+		return nil, fmt.Errorf("the target %q has more than a scheme, a host and a path", u.Redacted())
 	case leavesPrefix(u.EscapedPath()):
-		panic(fmt.Sprintf("middleware: Proxy has the target %q: remove the segment ..", text))
+		return nil, fmt.Errorf("the target %q has a segment ..", text)
 	}
 	t := &proxyTarget{client: o.Client, host: u.Host, base: strings.TrimRight(u.EscapedPath(), "/")}
 	if o.Client != nil {
 		t.whole = u.Scheme + "://" + u.Host
-		return t
+		return t, nil
 	}
 	hc := &gallop.HostClient{
 		Addr: gallop.AddMissingPort(u.Host, u.Scheme == "https"), IsTLS: u.Scheme == "https",
@@ -65,7 +103,7 @@ func (o *Proxy) target(text string) *proxyTarget {
 		o.ConfigureClient(hc)
 	}
 	t.client = hc
-	return t
+	return t, nil
 }
 
 // DoContext implements gallop.Doer.

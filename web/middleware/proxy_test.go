@@ -586,6 +586,9 @@ func TestProxyHops(t *testing.T) {
 func TestProxySettings(t *testing.T) {
 	ok := []string{"http://127.0.0.1:9"}
 	mustPanic(t, "Targets", func() { middleware.Proxy{}.Handler() })
+	mustPanic(t, "Targets", func() {
+		middleware.Proxy{Targets: ok, Target: func(*web.Ctx) (string, error) { return "", nil }}.Handler()
+	})
 	for _, bad := range []string{"", "127.0.0.1:9", "ftp://a", "http://", "http://a:b:c", "http://u:p@a", "http://a?b", "http://a/../b", "http://a#b"} {
 		mustPanic(t, "target", func() { middleware.Proxy{Targets: []string{bad}}.Handler() })
 	}
@@ -635,6 +638,56 @@ func TestProxyWithBodyLimit(t *testing.T) {
 			if r, _ := f.do(t, "POST", "/", body); r.StatusCode != status {
 				t.Errorf("%d bytes: %d", n, r.StatusCode)
 			}
+		}
+	}
+}
+
+// A target that depends on the client can only be a public one, unless the program brings a client of its own.
+func TestProxyTarget(t *testing.T) {
+	upstream := showing(t)
+	addr := strings.TrimPrefix(upstream, "http://")
+	choose := func(c *web.Ctx) (string, error) {
+		if c.Path() == "/forbidden" {
+			return "", &web.Error{Status: http.StatusForbidden}
+		}
+		return strings.ReplaceAll(c.ReqHeader("X-Target"), "ADDR", addr), nil
+	}
+	own := &gallop.Client{NoDefaultUserAgentHeader: true}
+	for _, tc := range []struct {
+		client gallop.Doer
+		path   string
+		target string
+		status int
+		want   string
+	}{
+		{own, "/a%2Fb//c?d", "http://ADDR/v2/", 200, "GET /v2/a%2Fb//c?d HTTP/1.1\nHost: " + addr},
+		{own, "/forbidden", "http://ADDR", 403, ""},
+		{own, "/", "http://ADDR/?a=", 502, ""},
+		{own, "/", "http://user:password@ADDR/", 502, ""},
+		{own, "/", "http://ADDR/a/../b", 502, ""},
+		{own, "/", "http://ADDR#", 502, ""},
+		{own, "/", "ADDR", 502, ""},
+		{own, "/", "file:///etc/passwd", 502, ""},
+		{own, "/", "gopher://ADDR/", 502, ""},
+		{own, "/", "//ADDR/", 502, ""},
+		{own, "/", "", 502, ""},
+		{nil, "/", "http://ADDR", 502, ""},
+		{nil, "/", "http://127.0.0.1", 502, ""},
+		{nil, "/", "http://localhost:80", 502, ""},
+		{nil, "/", "http://169.254.169.254/latest/meta-data", 502, ""},
+	} {
+		var got error
+		app := web.New(web.Config{NoListenLog: true, Server: &gallop.Server{Logger: newQuiet()}, ErrorHandler: func(c *web.Ctx, err error) {
+			got = err
+			web.DefaultErrorHandler(c, err)
+		}})
+		app.All("/{path...}", middleware.Proxy{Target: choose, Client: tc.client}.Handler())
+		f := serveFront(t, "loops", app, app.Serve)
+		if r, text := f.do(t, "GET", tc.path, nil, "X-Target: "+tc.target); r.StatusCode != tc.status || !strings.HasPrefix(text, tc.want) {
+			t.Errorf("%s: %d %s", tc.target, r.StatusCode, text)
+		}
+		if tc.client == nil && !errors.Is(got, middleware.ErrNotPublic) {
+			t.Errorf("%s: %v", tc.target, got)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestPublicDialerRefuses(t *testing.T) {
 		t.Errorf("%d connections", n)
 	}
 	for _, network := range []string{"unix", "udp", "ip"} {
-		if c, err := dialer.DialContext(t.Context(), network, "1.1.1.1:80"); !errors.Is(err, middleware.ErrNotPublic) {
+		if c, err := dialer.DialContext(t.Context(), network, fmt.Sprintf("1.1.1.1:%d", port)); !errors.Is(err, middleware.ErrNotPublic) {
 			t.Errorf("%s: %v, %v", network, c, err)
 		}
 	}
