@@ -691,3 +691,21 @@ func TestProxyTarget(t *testing.T) {
 		}
 	}
 }
+
+// After App.Rewrite, the target gets the new path, with the client's encoding.
+func TestProxyAfterRewrite(t *testing.T) {
+	app := web.New(web.Config{NoListenLog: true, Server: &gallop.Server{Logger: newQuiet()}})
+	app.Rewrite("/old/{path...}", "/new/{path...}")
+	app.All("/new/{path...}", middleware.Proxy{Targets: []string{showing(t)}, StripPrefix: "/new"}.Handler())
+	f := serveFront(t, "loops", app, app.Serve)
+	for target, want := range map[string]string{
+		"/old/a%2Fb%252F?c=%zz": "GET /a%2Fb%252F?c=%zz HTTP/1.1",
+		"/old/../new/a":         "400",
+		"/old/%2e%2e/admin":     "404",
+	} {
+		text := f.raw(t, "GET "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if !strings.Contains(text, want) {
+			t.Errorf("%s:\n%s", target, text)
+		}
+	}
+}
