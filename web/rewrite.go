@@ -102,10 +102,7 @@ func (w *rewrites) apply(c *Ctx) {
 	if from == nil || c.request.IsConnect() {
 		return
 	}
-	sent, query := c.request.URI().RequestURI(), []byte(nil)
-	if i := bytes.IndexByte(sent, '?'); i >= 0 {
-		sent, query = sent[:i], sent[i:]
-	}
+	sent, _, _ := bytes.Cut(c.request.URI().RequestURI(), []byte("?"))
 	c.original = append(c.original[:0], c.request.RequestURI()...)
 	fresh := append([]byte(nil), c.original[:pathStart(c.original)]...)
 	fresh, ok := appendRewritten(fresh, w.to[from], withoutDoubleSlashes(sent), path, &values)
@@ -113,7 +110,10 @@ func (w *rewrites) apply(c *Ctx) {
 		c.original = c.original[:0]
 		return
 	}
-	c.request.Request.SetRequestURIBytes(append(fresh, query...))
+	if i := bytes.IndexByte(c.original, '?'); i >= 0 {
+		fresh = append(fresh, c.original[i:]...)
+	}
+	c.request.Request.SetRequestURIBytes(fresh)
 }
 
 // pathStart returns where the path of a request target begins. Only an absolute target has a scheme and a host in front of it (RFC 9112

@@ -173,6 +173,9 @@ func FuzzRewrite(f *testing.F) {
 	app := New(Config{NoListenLog: true})
 	app.Rewrite("/old/{path...}", "/new/{path...}")
 	f.Fuzz(func(t *testing.T, rest string) {
+		if strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r >= 0x7f }) || strings.ContainsAny(rest, "#\"<>\\^`{|}") {
+			return // the server refuses such a target
+		}
 		var before, after gallop.RequestCtx
 		before.Request.SetRequestURI("/old/" + rest)
 		after.Request.SetRequestURI("/old/" + rest)
