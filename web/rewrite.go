@@ -162,8 +162,8 @@ func appendRewritten(dst []byte, to []rewritePart, sent, path []byte, values *sp
 	return dst, !hasEncodedDots(fresh) && !bytes.Contains(fresh, []byte("//"))
 }
 
-// encodedAt returns the part of sent that became the span of the decoded path. %2F is the only encoding that stays in decoded paths. ok is
-// false if path is not the decoded form of sent.
+// encodedAt returns the part of sent that became the span of the decoded path. If path is not the decoded form of sent, ok is false. The
+// only encoding that stays in decoded paths is %2F.
 func encodedAt(sent, path []byte, s span) (value []byte, ok bool) {
 	start, at := 0, 0
 	for i := 0; ; {

@@ -145,7 +145,7 @@ func (o Proxy) Handler() web.Handler {
 	}
 }
 
-// proxy is what Handler makes of the settings.
+// proxy holds the checked settings.
 type proxy struct {
 	Proxy
 	client   gallop.Doer

@@ -17,9 +17,8 @@ import (
 	"github.com/gallop-http/gallop/web/middleware"
 )
 
-// fakeDNS returns a resolver for which each lookup of an IPv4 address yields the next of the answers, and the last one from then on. An
-// answer is a list of addresses.
-func fakeDNS(t *testing.T, answers ...string) *net.Resolver {
+// fakeDNS returns a resolver. Each lookup of an IPv4 address yields the next of the lists, and later lookups yield the last list.
+func fakeDNS(t *testing.T, lists ...string) *net.Resolver {
 	t.Helper()
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +40,7 @@ func fakeDNS(t *testing.T, answers ...string) *net.Resolver {
 			question := buf[12 : end+5]
 			var addrs []string
 			if kind := binary.BigEndian.Uint16(question[len(question)-4:]); kind == 1 {
-				addrs = strings.Fields(answers[min(int(asked.Add(1)), len(answers))-1])
+				addrs = strings.Fields(lists[min(int(asked.Add(1)), len(lists))-1])
 			}
 			reply := append([]byte{buf[0], buf[1], 0x81, 0x80, 0, 1, 0, byte(len(addrs)), 0, 0, 0, 0}, question...)
 			for _, addr := range addrs {
