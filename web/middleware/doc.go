@@ -47,6 +47,8 @@ package middleware
 //	earlydata.go   TLS early data
 //	bodydump.go    bodies for debugging
 //	skip.go        middleware for some requests only
+//	proxy*.go      requests that other servers respond to
+//	publicdialer.go  connections to public addresses only
 //	health.go      liveness and readiness
 //	session*.go    sessions
 //	csrf*.go       cross-site request forgery
