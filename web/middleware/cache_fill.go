@@ -176,13 +176,16 @@ func (x *exchange) showConditions() {
 // merge makes the response, a 304, the stored response with the headers of the 304 (RFC 9111 §4.3.4).
 func (x *exchange) merge(before *snapshot) {
 	h := &x.r.Response.Header
+	for _, name := range ofBody {
+		h.Del(name)
+	}
 	updated := before.changed(h)
 	for rest := x.found.lines; len(rest) > 0; {
 		var mode byte
 		var name, value []byte
 		mode, name, value, rest, _ = cutLine(rest)
 		switch {
-		case string(name) == gallop.HeaderDate || updated[string(name)] && !isOfBody(name):
+		case string(name) == gallop.HeaderDate || updated[string(name)]:
 			continue
 		case mode == lineSet:
 			h.SetBytesKV(name, value)
@@ -194,11 +197,7 @@ func (x *exchange) merge(before *snapshot) {
 	x.r.Response.SetBodyRaw(x.found.body)
 }
 
-// isOfBody reports whether a header describes the body, so that a 304 does not update it.
-func isOfBody(name []byte) bool {
-	switch string(name) {
-	case gallop.HeaderContentEncoding, gallop.HeaderContentType, gallop.HeaderContentRange:
-		return true
-	}
-	return false
+// ofBody are headers that belong to the stored body, so that a 304 does not update them (RFC 9111 §3.2).
+var ofBody = [...]string{
+	gallop.HeaderContentEncoding, gallop.HeaderContentRange, gallop.HeaderETag, "Content-MD5", "Content-Digest", "Repr-Digest", "Digest",
 }

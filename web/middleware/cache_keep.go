@@ -107,12 +107,24 @@ func (x *exchange) facts(asked, arrived time.Time) cacheable {
 	if modified, err := gallop.ParseHTTPDate(h.Peek(gallop.HeaderLastModified)); err == nil {
 		a.modified = modified
 	}
-	a.age, _ = deltaSeconds(h.Peek(gallop.HeaderAge))
+	a.age = ageOf(h.PeekAll(gallop.HeaderAge))
 	lines := h.PeekAll(gallop.HeaderExpires)
 	if a.hasExpires = len(lines) > 0; len(lines) == 1 {
 		a.expires, _ = gallop.ParseHTTPDate(lines[0]) // zero if it is malformed, as in "Expires: 0"
 	}
 	return a
+}
+
+// ageOf returns the value of Age. A response whose Age is malformed counts as very old.
+func ageOf(lines [][]byte) time.Duration {
+	if len(lines) == 0 {
+		return 0
+	}
+	age, ok := deltaSeconds(lines[0])
+	if !ok || len(lines) > 1 {
+		return maxDelta * time.Second
+	}
+	return age
 }
 
 // encode returns the response as a record. It leaves out the lines that outer middleware has set.

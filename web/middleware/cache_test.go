@@ -112,6 +112,8 @@ func TestCacheStores(t *testing.T) {
 		"no-store in the request":         {[]string{hour}, []string{"Cache-Control: no-store"}, false},
 		"old":                             {[]string{"Cache-Control: max-age=9", "Age: 9"}, nil, false},
 		"not quite old":                   {[]string{"Cache-Control: max-age=99", "Age: 9"}, nil, true},
+		"a malformed Age":                 {[]string{"Cache-Control: max-age=99", "Age: 1.5"}, nil, false},
+		"two Age":                         {[]string{"Cache-Control: max-age=99", "Age: 0", "Age: 0"}, nil, false},
 		"an old Date":                     {[]string{"Cache-Control: max-age=9", "Date: Sat, 01 Jan 2000 00:00:00 GMT"}, nil, false},
 		"trailers":                        {[]string{hour, "Trailer: X-Sum"}, nil, false},
 	} {
@@ -263,9 +265,12 @@ func TestCacheValidates(t *testing.T) {
 			seen = c.ReqHeader("If-None-Match")
 			c.SetHeader("X-Made", fmt.Sprint(made)).SetHeader("Cache-Control", "max-age=10").ETag(version)
 			if c.Fresh() {
-				return c.NotModified()
+				c.NotModified()
+				c.SetHeader("Content-Encoding", "of the 304").ETag("of the 304")
+				return nil
 			}
 			made++
+			c.SetHeader("Content-Encoding", "identity")
 			c.SetHeader("X-Link", "a")
 			return c.SendString("version " + version)
 		})
@@ -287,6 +292,8 @@ func TestCacheValidates(t *testing.T) {
 		a := is(200, "version 1", "", "gallop; hit; ttl=10")
 		a.want(t, "X-Made", "1")
 		a.want(t, "X-Link", "a")
+		a.want(t, "Content-Encoding", "identity")
+		a.want(t, "Etag", `"1"`)
 		time.Sleep(20 * time.Second)
 		is(304, "", `"1"`, "gallop; fwd=stale; fwd-status=304; stored", `If-None-Match: "1"`)
 		time.Sleep(20 * time.Second)
