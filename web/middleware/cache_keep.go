@@ -115,7 +115,8 @@ func (x *exchange) facts(asked, arrived time.Time) cacheable {
 	return a
 }
 
-// ageOf returns the value of Age. A response whose Age is malformed counts as very old.
+// ageOf returns the value of Age. A response whose Age is malformed counts as very old: to ignore the Age, as RFC 9111 §5.1 suggests, could
+// make an old response fresh.
 func ageOf(lines [][]byte) time.Duration {
 	if len(lines) == 0 {
 		return 0
