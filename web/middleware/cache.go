@@ -188,6 +188,7 @@ func (d *cache) read(c *web.Ctx) error {
 		return x.serve(&x.found, "; hit", true)
 	case x.control.onlyIfCached:
 		x.status("; fwd=" + x.why())
+		c.MarkErrorLogged() // the client asked for it
 		return &web.Error{Status: gallop.StatusGatewayTimeout, Message: gallop.StatusMessage(gallop.StatusGatewayTimeout), Err: errOnlyIfCached}
 	case d.Wait < 0 || !x.canShare():
 		return x.forward()

@@ -63,12 +63,26 @@ func TestCachePoisoning(t *testing.T) {
 	ask(t, app, "GET", "/", harmless...)
 	ask(t, app, "GET", "/", harmless...).want(t, "Cache-Status", "gallop; hit; ttl=60")
 
+	raw := gallop.Request{}
+	raw.SetRequestURI("/")
+	raw.Header.SetHost("example.com")
+	raw.Header.DisableNormalizing()
+	raw.Header.Set("x-forwarded-HOST", "evil.example")
+	r := new(gallop.RequestCtx)
+	r.Init(&raw, nil, newQuiet())
+	poisoned := reflecting(middleware.Cache{})
+	poisoned.Handler()(r)
+	if a := ask(t, poisoned, "GET", "/"); strings.Contains(a.body, "evil") || !strings.Contains(string(r.Response.Body()), "evil") {
+		t.Errorf("without normalizing, the next client got %q", a.body)
+	}
+
 	behind := reflecting(middleware.Cache{}, netip.MustParsePrefix("203.0.113.0/24"))
 	for _, status := range []string{"gallop; fwd=uri-miss; stored", "gallop; hit; ttl=60"} {
-		for _, host := range []string{"a.example", "b.example"} {
-			a := direct(t.Context(), behind, "/", "X-Forwarded-Host", host, "X-Forwarded-Proto", "https")
-			if a.want(t, "Cache-Status", status); !strings.HasPrefix(a.body, "https://"+host+"/") {
-				t.Errorf("%s: %q", host, a.body)
+		for _, origin := range []string{"https://a.example", "https://b.example", "http://a.example"} {
+			scheme, host, _ := strings.Cut(origin, "://")
+			a := direct(t.Context(), behind, "/", "X-Forwarded-Host", host, "X-Forwarded-Proto", scheme)
+			if a.want(t, "Cache-Status", status); !strings.HasPrefix(a.body, origin+"/") {
+				t.Errorf("%s: %q", origin, a.body)
 			}
 		}
 	}
@@ -196,6 +210,10 @@ func TestCacheFlood(t *testing.T) {
 	}
 	if stored != 32 {
 		t.Errorf("%d variants of a URL are stored, want 32", stored)
+	}
+	tiny := newCounted(middleware.Cache{Store: &middleware.MemoryStore{MaxBytes: 700}, Name: "test"}, sends("Cache-Control: max-age=600", "X-Long: "+strings.Repeat("a", 900)))
+	if isStored(t, tiny, "/") {
+		t.Error("a response that is larger than the store was stored")
 	}
 	long := "/" + strings.Repeat("a", 2000)
 	if !isStored(t, a, long) {

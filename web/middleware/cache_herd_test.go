@@ -343,6 +343,42 @@ func TestCacheInvalidationDuringFill(t *testing.T) {
 	}
 }
 
+// A handler that is slower than the store remembers an invalidation does not store its response.
+func TestCacheSlowFill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version, takes := atomic.Int64{}, 70*time.Second
+		app := newApp(middleware.Cache{})
+		app.Get("/", func(c *web.Ctx) error {
+			seen := version.Load()
+			time.Sleep(takes)
+			c.SetHeader("Cache-Control", "max-age=600")
+			return c.SendString(fmt.Sprint(seen))
+		})
+		app.Post("/", func(c *web.Ctx) error { version.Add(1); return nil })
+		var group sync.WaitGroup
+		group.Go(func() { ask(t, app, "GET", "/") })
+		time.Sleep(time.Second)
+		ask(t, app, "POST", "/")
+		group.Wait()
+		takes = time.Second
+		if a := ask(t, app, "GET", "/"); a.body != "1" {
+			t.Errorf("%v", a)
+		}
+	})
+}
+
+// Requests for streams of events do not wait for each other.
+func TestCacheEventStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app := newApp(middleware.Cache{})
+		app.Get("/", func(c *web.Ctx) error { time.Sleep(time.Minute); return c.SendString("event") })
+		begun := time.Now()
+		if together(t, 5, only(app), "Accept: text/event-stream"); time.Since(begun) != time.Minute {
+			t.Errorf("%v", time.Since(begun))
+		}
+	})
+}
+
 // Two caches that share a store run the handler once, and see each other's responses and invalidations.
 func TestCacheProcesses(t *testing.T) {
 	for _, vary := range []string{"", "X-A"} {

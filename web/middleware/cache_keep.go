@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"time"
 
@@ -73,6 +74,8 @@ func (x *exchange) keep(before *snapshot, asked time.Time) (result flightResult)
 	record := x.encode(before, &facts, &meta)
 	kept, err := x.commit(x.background(), &result, record, names, meta.ttl())
 	switch {
+	case errors.Is(err, ErrValueTooLarge):
+		return result
 	case err != nil:
 		d.warn(x.c, err)
 		result.kind = flightFailed
@@ -163,7 +166,8 @@ func (x *exchange) encode(before *snapshot, facts *cacheable, meta *cacheMeta) [
 
 // isNeverStored reports whether a header belongs to one connection or one response only (RFC 9111 §3.1).
 func isNeverStored(name []byte) bool {
-	switch string(name) {
+	var room [32]byte
+	switch string(gallop.AppendNormalizedHeaderKeyBytes(room[:0], name)) {
 	case gallop.HeaderConnection, gallop.HeaderKeepAlive, gallop.HeaderProxyAuthenticate, gallop.HeaderProxyAuthorization,
 		gallop.HeaderProxyConnection, "Proxy-Authentication-Info", "Te", gallop.HeaderTrailer, gallop.HeaderTransferEncoding,
 		gallop.HeaderUpgrade, gallop.HeaderContentLength, gallop.HeaderDate, gallop.HeaderAge, gallop.HeaderSetCookie:

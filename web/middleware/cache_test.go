@@ -437,7 +437,8 @@ func TestCachePasses(t *testing.T) {
 	}))
 	app.Get("/http", cached(web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "abc") }))))
 	app.Get("/file", cached(func(c *web.Ctx) error { return c.SendFile("cache.go") }))
-	for target, want := range map[string]int{"/file": 2, "/large": 2, "/small": 1, "/reader": 2, "/writer": 2, "/http": 1} {
+	app.Get("/timeout", cached(func(c *web.Ctx) error { c.RequestCtx().TimeoutErrorWithCode("late", 503); return nil }))
+	for target, want := range map[string]int{"/timeout": 2, "/file": 2, "/large": 2, "/small": 1, "/reader": 2, "/writer": 2, "/http": 1} {
 		calls = 0
 		first, second := ask(t, app, "GET", target), ask(t, app, "GET", target)
 		if calls != want || first.body != second.body || len(first.body) < 3 {
