@@ -54,6 +54,7 @@ func TestCachePoisoning(t *testing.T) {
 		}
 		keyed := reflecting(middleware.Cache{KeyHeaders: []string{name}})
 		ask(t, keyed, "GET", "/", header)
+		ask(t, keyed, "GET", "/", header).want(t, "Cache-Status", "gallop; hit; ttl=60")
 		if a := ask(t, keyed, "GET", "/"); strings.Contains(a.body, ": "+value) {
 			t.Errorf("%s in KeyHeaders: the next client got %q", header, a.body)
 		}

@@ -92,12 +92,12 @@ func deltaSeconds(argument []byte) (d time.Duration, ok bool) {
 	if len(argument) == 0 {
 		return 0, false
 	}
-	n := 0
+	n := int64(0)
 	for _, b := range argument {
 		if b < '0' || b > '9' {
 			return 0, false
 		}
-		n = min(n*10+int(b-'0'), maxDelta)
+		n = min(n*10+int64(b-'0'), maxDelta)
 	}
 	return time.Duration(n) * time.Second, true
 }
