@@ -327,7 +327,7 @@ func TestCacheInvalidationDuringFill(t *testing.T) {
 				group.Go(func() { ask(t, app, "GET", "/") })
 				time.Sleep(500 * time.Millisecond)
 				ask(t, app, "POST", "/")
-				for range 3 {
+				for range 3 * (step % 2) { // in other steps, no later response replaces the old one
 					if a := ask(t, app, "GET", "/"); a.body != fmt.Sprint(version.Load()) {
 						t.Errorf("step %d: %q after the change to version %d", step, a.body, version.Load())
 					}
