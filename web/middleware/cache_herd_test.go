@@ -367,6 +367,21 @@ func TestCacheSlowFill(t *testing.T) {
 	})
 }
 
+// A visitor with a cookie waits with others, but does not get a response of which only TTL says that it may be stored.
+func TestCacheHerdWithCookie(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app := newApp(middleware.Cache{TTL: time.Minute})
+		app.Get("/", func(c *web.Ctx) error { time.Sleep(time.Second); return c.SendString("for " + c.Cookies("user")) })
+		var group sync.WaitGroup
+		group.Go(func() { ask(t, app, "GET", "/") })
+		synctest.Wait()
+		if a := ask(t, app, "GET", "/", "Cookie: user=ada"); a.body != "for ada" {
+			t.Errorf("%q", a.body)
+		}
+		group.Wait()
+	})
+}
+
 // Requests for streams of events do not wait for each other.
 func TestCacheEventStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -574,4 +574,7 @@ func TestCacheVariants(t *testing.T) {
 	if ask(t, a.App, "GET", "/", "X-A: 1", "X-B: 2").body == ask(t, a.App, "GET", "/", "X-A: 2", "X-B: 2").body {
 		t.Error("an earlier Vary was forgotten")
 	}
+	if ask(t, a.App, "GET", "/", "X-A: 1", "X-C: 1").body == ask(t, a.App, "GET", "/", "X-A: 1", "X-C: 2").body {
+		t.Error("a later Vary was ignored")
+	}
 }
