@@ -87,8 +87,8 @@ func readMeta(b []byte) (m cacheMeta) {
 	}
 }
 
-// appendText appends bytes after their length.
-func appendText(b, text []byte) []byte {
+// appendText appends a text after its length.
+func appendText[T string | []byte](b []byte, text T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 

@@ -110,11 +110,6 @@ func (r idempotencyRecord) encode() []byte {
 	return b
 }
 
-// appendText appends a text with its length.
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
 var errRecord = errors.New("middleware: the store has a malformed value for an idempotency key")
 
 // decodeIdempotency reads a record.
