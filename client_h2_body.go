@@ -21,7 +21,7 @@ type h2Upload struct {
 	stream   body
 	length   int64
 	duplex   bool        // the upload continues while the response is read
-	trailers *field.List // nil without any
+	trailers *field.List // of the request; the body may add some at its end
 	stopped  atomic.Bool
 	broke    atomic.Bool // the upload has interrupted the call
 	done     chan struct{}
@@ -34,7 +34,7 @@ type h2Upload struct {
 // startUpload begins to send the body of the request.
 func (x *h2Exchange) startUpload() {
 	u := &h2Upload{call: x.call, set: x.set, length: x.out.length, duplex: x.req.FullDuplex, done: make(chan struct{})}
-	u.trailers = x.sends.Trailers
+	u.trailers = &x.req.Header.trailers
 	u.stream.takeStream(&x.req.body)
 	x.upload = u
 	callback.Go(u.run, u.finish)
@@ -56,7 +56,11 @@ func (u *h2Upload) run() {
 	w.Reset(nil)
 	messageBuffers.Put(w)
 	if err == nil {
-		if err = u.call.End(u.trailers); err != nil {
+		trailers := u.trailers
+		if trailers.Len() == 0 {
+			trailers = nil
+		}
+		if err = u.call.End(trailers); err != nil {
 			err = callFailure{err}
 		}
 	}

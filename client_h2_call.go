@@ -153,7 +153,7 @@ func (x *h2Exchange) AppendTo(e *hpack.Encoder, dst []byte) []byte {
 		switch l.ID(i) {
 		case field.Host:
 		case field.Trailer:
-			if h.trailers.Len() > 0 {
+			if h.trailers.Len() > 0 || x.sends.Streams {
 				dst = appendH2Field(e, dst, l, i)
 			}
 		case field.TE:

@@ -343,3 +343,23 @@ func ExampleClosedError_NotProcessed() {
 	}
 	// Output: the server has not seen the order
 }
+
+func ExampleResponseHeader_SetAll() {
+	var always gallop.ResponseHeader
+	always.Set("X-Content-Type-Options", "nosniff")
+	always.Set("Cache-Control", "no-store")
+
+	handler := func(ctx *gallop.RequestCtx) {
+		ctx.Response.Header.SetAll(&always)
+		ctx.Response.Header.Set("Cache-Control", "max-age=60")
+	}
+
+	ctx := &gallop.RequestCtx{}
+	handler(ctx)
+	for name, value := range ctx.Response.Header.All() {
+		fmt.Printf("%s: %s\n", name, value)
+	}
+	// Output:
+	// X-Content-Type-Options: nosniff
+	// Cache-Control: max-age=60
+}

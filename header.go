@@ -138,6 +138,12 @@ func (h *header) peek(name []byte) []byte {
 	return nil
 }
 
+// Has reports whether the message has a header with this name. The case of the name does not matter. Unlike Peek, Has does
+// not report a Content-Type that only the default would add.
+func (h *header) Has(key string) bool {
+	return h.peek(UnsafeBytes(key)) != nil
+}
+
 func peekIn(l *field.List, name []byte) []byte {
 	if i := field.Find(l, field.Lookup(name), name); i >= 0 {
 		return l.Value(i)
@@ -217,7 +223,12 @@ func (h *header) Del(key string) { h.del(UnsafeBytes(key)) }
 
 // put sets a field, or adds it if add is true. It reports whether the field was accepted.
 func (h *header) put(id field.ID, name, value []byte, add bool) bool {
-	if value = cleanValue(id, value); !h.accepts(id, name, value) {
+	clean := isClean(value)
+	if !clean { // rarely true
+		value = cleanValue(id, value)
+		clean = ascii.IndexControl(value) == len(value)
+	}
+	if !clean || !h.accepts(id, name, len(value)) {
 		noteRefused(id, name)
 		return false
 	}
@@ -289,13 +300,10 @@ func withoutControls(text []byte) []byte {
 	return text
 }
 
-// accepts reports whether a field may be stored. A field that passes is exactly one line on the wire, whatever its
-// name and value are (RFC 9110 §5.1 and §5.5).
-func (h *header) accepts(id field.ID, name, value []byte) bool {
-	if id == field.Unknown && !isFieldName(name) {
-		return false
-	}
-	return ascii.IndexControl(value) == len(value) && h.room(len(name)+len(value))
+// accepts reports whether a field may be stored whose value has this length and no control characters. A field that
+// passes is exactly one line on the wire, whatever its name and value are (RFC 9110 §5.1 and §5.5).
+func (h *header) accepts(id field.ID, name []byte, valueLen int) bool {
+	return (id != field.Unknown || isFieldName(name)) && h.room(len(name)+valueLen)
 }
 
 func isFieldName(name []byte) bool {

@@ -3,6 +3,7 @@ package gallop
 import (
 	"bytes"
 
+	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/cookie"
 	"github.com/gallop-http/gallop/internal/field"
 )
@@ -123,7 +124,7 @@ func (h *ResponseHeader) PeekCookie(key string) []byte {
 // replaced. If cookie has no key, SetCookie does nothing. You may reuse cookie afterwards.
 func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 	value := cookie.Cookie()
-	if len(value) == 0 || !h.accepts(field.SetCookie, nil, value) {
+	if len(value) == 0 || ascii.IndexControl(value) != len(value) || !h.room(len(value)) {
 		return
 	}
 	l := &h.head.Fields

@@ -138,6 +138,32 @@ func (h *ResponseHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.SetCookie)
 }
 
+// SetAll sets every header of from in h, in the order and with the names' spelling of from. Headers of h with the same
+// names are removed. If from has several lines with one name, h gets them all. SetAll follows the rules of Set: it adds
+// Set-Cookie headers and keeps the existing cookies. SetAll does not copy the status and trailers.
+//
+// If many responses have the same headers, prepare them once in a ResponseHeader and call SetAll for each response. SetAll
+// then copies all lines in one step, unless h already has a header with one of their names. Several goroutines may call
+// SetAll with the same from at the same time, as long as none changes from.
+func (h *ResponseHeader) SetAll(from *ResponseHeader) {
+	l, of := &h.head.Fields, &from.head.Fields
+	if h == from || h.flags&announced == 0 && of.HasNone(steering) && h.room(of.Size()) && l.AddAll(of) {
+		return
+	}
+	normalizes := h.DisableNormalizing()
+	for i := range of.Len() {
+		id := of.ID(i)
+		name, value := of.At(i)
+		if id != field.Trailer {
+			h.put(id, name, value, id == field.SetCookie || field.Find(of, id, name) < i)
+		}
+	}
+	h.changeFlag(namesAsGiven, !normalizes)
+}
+
+// steering are the headers that putSteering sets.
+const steering = field.IDs(1)<<field.ContentLength | 1<<field.TransferEncoding | 1<<field.Connection | 1<<field.Expect | 1<<field.Trailer
+
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. For
 // Content-Type, Peek returns the same value as the ContentType method. If there are several Set-Cookie headers, Peek
 // joins their values with "; ", as fasthttp does. PeekAll and Cookies return Set-Cookie headers separately. Peek also

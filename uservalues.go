@@ -86,11 +86,25 @@ func (u *userValues) reset() {
 }
 
 func (u *userValues) clear() {
+	if !u.haveCloser() { // usually true
+		clear(*u)
+		*u = (*u)[:0]
+		return
+	}
 	defer func() {
 		clear(*u)
 		*u = (*u)[:0]
 	}()
 	u.close()
+}
+
+func (u userValues) haveCloser() bool {
+	for i := range u {
+		if _, ok := u[i].value.(io.Closer); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // close closes the values that are an io.Closer, without removing them. If one of them panics, it closes the

@@ -39,6 +39,7 @@ client-wait) pattern='^BenchmarkClientGetEndToEndWaitConn[0-9]+Inmemory$' ;;
 heads) pattern='^Benchmark(SetAnd)?WriteResponse10Fields$' own=0.4 ;;
 server-100) pattern='^BenchmarkServerGet100ReqPerConn10KClients$' ;;
 files) pattern='^BenchmarkFile(Empty|1K|8K)$' peers=fasthttp own=1 ;;
+middleware) dir=middleware peers='fiber echo' own=0.7 ;;
 files-zipf) pattern='^BenchmarkFilesZipf$' peers=gallop-uncached own=1 ;;
 esac
 pattern=${2:-$pattern}
@@ -99,6 +100,7 @@ go test -C "$dir" -c -o "$bin" .
 		if (goal == "") exit
 		print ""
 		for (i = 1; i <= names; i++) {
+			if (!((order[i], peer[1]) in runs)) continue # the peer has no such benchmark
 			p = median(runs[order[i], peer[1]]); ratio = p ? median(runs[order[i], "gallop"]) / p : 0
 			met = ratio > 0 && ratio <= goal
 			printf "goal: %s at most %s × %s: %.3f, %s\n", order[i], goal, peer[1], ratio, met ? "met" : "MISSED"

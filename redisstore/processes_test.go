@@ -29,6 +29,7 @@ type job struct {
 	Rate      middleware.Rate
 	Algorithm middleware.RateAlgorithm
 	Keys      int // of Idempotency; 0 tests the Limiter
+	Pages     int // of Cache; 0 tests something else
 }
 
 // report is the result of a job.
@@ -87,6 +88,9 @@ func (j job) run() report {
 	app := web.New(web.Config{Server: &gallop.Server{}})
 	r := report{Ran: map[string]int{}, Bodies: map[string]string{}}
 	var mu sync.Mutex
+	if j.Pages > 0 {
+		return j.readPages(app, middleware.Cache{Store: store, Name: "test", Wait: time.Minute}, r)
+	}
 	if j.Keys == 0 {
 		app.Use(middleware.Limiter{Store: store, Name: "test", Algorithm: j.Algorithm, Rates: []middleware.Rate{j.Rate}, FailClosed: true})
 	} else {
@@ -128,11 +132,49 @@ func (j job) run() report {
 	return r
 }
 
+// readPages sends GET requests for pages. Each page is slow, and may be stored.
+func (j job) readPages(app *web.App, cache middleware.Cache, r report) report {
+	var mu sync.Mutex
+	app.Use(cache)
+	app.Get("/{page}", func(c *web.Ctx) error {
+		mu.Lock()
+		r.Ran[c.Path()]++
+		mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+		c.SetHeader("Cache-Control", "max-age=3600").Vary("X-Variant")
+		return c.SendString(strconv.Itoa(os.Getpid()) + " " + c.Path())
+	})
+	serve := app.Handler()
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i := next.Add(1); i <= int64(j.Requests); i = next.Add(1) {
+				path := fmt.Sprint("/", i*int64(j.Pages)/int64(j.Requests+1))
+				status, body := askFor(serve, "GET", path, "")
+				mu.Lock()
+				if other, ok := r.Bodies[path]; status != 200 || ok && other != body {
+					panic(fmt.Sprint(path, ": ", status, " ", body, ", ", other))
+				}
+				r.Bodies[path] = body
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return r
+}
+
 // ask sends a POST request with an idempotency key.
 func ask(serve gallop.RequestHandler, key string) (status int, body string) {
+	return askFor(serve, "POST", "/", key)
+}
+
+func askFor(serve gallop.RequestHandler, method, path, key string) (status int, body string) {
 	var request gallop.Request
-	request.Header.SetMethod("POST")
-	request.SetRequestURI("http://example.com/")
+	request.Header.SetMethod(method)
+	request.SetRequestURI(path)
+	request.Header.SetHost("example.com")
 	if key != "" {
 		request.Header.Set("Idempotency-Key", key)
 	}
@@ -211,6 +253,69 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
+// The handler runs once for each page, in one of the processes, and all clients get the same page.
+func TestCache(t *testing.T) {
+	const pages = 200
+	ran, bodies := map[string]int{}, map[string]string{}
+	for _, r := range inProcesses(t, 2, job{Addr: startServer(t).addr, Requests: requests(), Pages: pages}) {
+		for path, n := range r.Ran {
+			ran[path] += n
+		}
+		for path, body := range r.Bodies {
+			if other := bodies[path]; other != "" && other != body {
+				t.Errorf("%s has two responses: %q and %q", path, other, body)
+			}
+			bodies[path] = body
+		}
+	}
+	if len(ran) != pages || len(bodies) != pages {
+		t.Errorf("the handler ran for %d pages, and %d have a response, want %d", len(ran), len(bodies), pages)
+	}
+	for path, n := range ran {
+		if n != 1 || !strings.HasSuffix(bodies[path], path) {
+			t.Errorf("the handler ran %d times for %s, whose response is %q", n, path, bodies[path])
+		}
+	}
+}
+
+// If Redis goes away, requests reach the handler. When Redis is back, the cache works again.
+func TestCacheWithoutRedis(t *testing.T) {
+	server := startServer(t)
+	app := web.New(web.Config{Server: &gallop.Server{}})
+	store := New(server.open(t))
+	app.Use(middleware.Cache{Store: store, Name: "test"})
+	calls := 0
+	app.Get("/", func(c *web.Ctx) error {
+		calls++
+		c.SetHeader("Cache-Control", "max-age=3600")
+		return c.SendString("ok")
+	})
+	serve := app.Handler()
+	for _, step := range []struct {
+		when   string
+		change func()
+		calls  int
+	}{
+		{"at first", func() {}, 1},
+		{"without Redis", server.stop, 3},
+		{"with an empty Redis", func() {
+			server.start(t)
+			eventually(t, "the client has connected", func() error { return store.Delete(t.Context(), "k") })
+		}, 1},
+	} {
+		step.change()
+		calls = 0
+		for range 3 {
+			if status, body := askFor(serve, "GET", "/", ""); status != 200 || body != "ok" {
+				t.Errorf("%s: %d %q", step.when, status, body)
+			}
+		}
+		if calls != step.calls {
+			t.Errorf("%s: the handler ran %d times, want %d", step.when, calls, step.calls)
+		}
+	}
+}
+
 // If Redis goes away while requests arrive, the limiter counts in the process, and goes on with Redis when it is back.
 func TestLimiterWithoutRedis(t *testing.T) {
 	server := startServer(t)
@@ -241,6 +346,7 @@ func TestLimiterWithoutRedis(t *testing.T) {
 		}, 3},
 	} {
 		step.change()
+		time.Sleep(1100 * time.Millisecond) // the Limiter remembers for a second that Redis has refused a client
 		if got := count(); got != step.allowed {
 			t.Errorf("%s: %d requests were allowed, want %d", step.when, got, step.allowed)
 		}

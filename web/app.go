@@ -88,7 +88,8 @@ type App struct {
 	mu       sync.Mutex // guards the fields below and the building of table
 	routes   []*Route
 	notFound []Handler
-	draft    *table // all routes, to find two that match the same requests
+	rewrites *rewrites // nil without rules
+	draft    *table    // all routes, to find two that match the same requests
 }
 
 // New returns an App without routes. New panics if Config.Server already has a Handler, for example because another App uses the
@@ -147,6 +148,9 @@ func (a *App) serve(request *gallop.RequestCtx) {
 	}
 	c := ctxPool.Get().(*Ctx)
 	c.begin(a, t, request)
+	if t.rewrites != nil {
+		t.rewrites.apply(c)
+	}
 	t.find(c)
 	if err := c.Next(); err != nil {
 		c.fail(err)
@@ -259,6 +263,7 @@ func (a *App) makeTable() *table {
 		return t
 	}
 	t := newTable(a.use, a.notFound)
+	t.rewrites = a.rewrites
 	for _, r := range a.routes {
 		if err := t.add(r); err != nil {
 			panic(err) // the draft let it in

@@ -28,6 +28,7 @@ type Ctx struct {
 	path       []byte // the path that routes and parameters refer to
 	values     spans
 	lowHost    []byte // see host
+	original   []byte // the request target before Rewrite, or empty
 	chosenType []byte // the Content-Type that chooseType set last
 	origin     origin // see from
 
@@ -68,6 +69,7 @@ func (c *Ctx) end() (again bool) {
 	}
 	c.lowHost = c.lowHost[:0]
 	c.chosenType = c.chosenType[:0]
+	c.original = c.original[:0]
 	return true
 }
 

@@ -65,8 +65,11 @@ func (c *Ctx) IsFromLocal() bool {
 // Scheme returns the scheme of the request, "https" or "http". A scheme that a trusted proxy reported takes precedence over
 // the scheme of the connection.
 func (c *Ctx) Scheme() string {
-	scheme := c.from().scheme
-	if scheme == nil && c.request.IsTLS() || len(scheme) == len("https") {
+	var reported []byte
+	if len(c.app.config.TrustedProxies) > 0 {
+		reported = c.from().scheme
+	}
+	if reported == nil && c.request.IsTLS() || len(reported) == len("https") {
 		return "https"
 	}
 	return "http"
@@ -106,13 +109,17 @@ func (c *Ctx) Subdomains(below int) []string {
 // BaseURL returns the scheme and the host, such as "https://example.com". See [Ctx.Scheme] and [Ctx.Host].
 func (c *Ctx) BaseURL() string { return c.Scheme() + "://" + c.Host() }
 
-// OriginalURL returns the request target as it was received, usually the path and the query, without decoding.
-func (c *Ctx) OriginalURL() string { return string(c.request.RequestURI()) }
+// OriginalURL returns the request target as it was received, usually the path and the query, without decoding. [App.Rewrite] does not
+// change the result.
+func (c *Ctx) OriginalURL() string { return string(c.originalTarget()) }
 
 // FullURL returns the absolute URL of the request: [Ctx.BaseURL] followed by the path and the query.
 func (c *Ctx) FullURL() string {
 	if target := c.OriginalURL(); strings.HasPrefix(target, "/") {
 		return c.BaseURL() + target
+	}
+	if len(c.original) > 0 {
+		return c.BaseURL() + string(c.original[pathStart(c.original):])
 	}
 	uri := c.request.URI()
 	return c.BaseURL() + string(uri.RequestURI())

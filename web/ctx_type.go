@@ -27,18 +27,11 @@ func (c *Ctx) hasType() bool {
 // would then send a default type.
 func (c *Ctx) presentType() []byte {
 	h := &c.request.Response.Header
-	if t := h.ContentType(); string(t) != typeText {
-		return t
+	if !h.Has(gallop.HeaderContentType) {
+		return nil
 	}
-	for name, value := range h.All() {
-		if bytes.EqualFold(name, contentTypeName) {
-			return value
-		}
-	}
-	return nil
+	return h.ContentType()
 }
-
-var contentTypeName = []byte(gallop.HeaderContentType)
 
 // forgetType removes the Content-Type of the response, even if net/http middleware has set it.
 func (c *Ctx) forgetType() {

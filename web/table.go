@@ -16,6 +16,7 @@ type table struct {
 	unmatched []Handler   // for requests that match no route: the middleware and the NotFound handlers of the App, then answerUnmatched
 	refused   []Handler   // for requests that the server refuses, see refuse
 	asterisk  []Handler   // for OPTIONS *
+	rewrites  *rewrites   // nil without rules
 }
 
 // hostTable is the routes for one host.

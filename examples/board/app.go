@@ -34,6 +34,13 @@ const (
 	maxFile = 8 << 20
 )
 
+// How many requests a client may send in a minute, how often it may try to sign in, and how much a user may write.
+const (
+	requestsPerMinute = 600
+	loginsPerMinute   = 10
+	notesPerMinute    = 60
+)
+
 // newBoard returns a board with sessions in the store and uploads in the directory.
 func newBoard(files string, store middleware.Store) (*board, error) {
 	dir, err := os.OpenRoot(files)
@@ -52,6 +59,7 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 		middleware.Logger{Skip: isQuiet},
 		middleware.Recover{},
 		middleware.SecureHeaders{},
+		middleware.Limiter{Rates: []middleware.Rate{{Limit: requestsPerMinute, Window: time.Minute}}},
 		b.sessions,
 		middleware.CSRF{},
 		middleware.Compress{},
@@ -66,16 +74,18 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 
 	api := b.app.Group("/api", middleware.Timeout{After: 5 * time.Second})
 	small := api.Group("", middleware.BodyLimit{Size: maxJSON})
-	small.Post("/login", b.login)
+	logins := middleware.Limiter{Rates: []middleware.Rate{{Limit: loginsPerMinute, Window: time.Minute}}}
+	small.Post("/login", logins.Handler(), b.login)
 	small.Post("/logout", b.logout)
 	small.Get("/me", b.signedIn, func(c *web.Ctx) error { return c.JSON(user(c)) })
 	small.Get("/notes", b.listNotes)
-	small.Post("/notes", b.signedIn, b.addNote)
+	writes := middleware.Limiter{Rates: []middleware.Rate{{Limit: notesPerMinute, Window: time.Minute}}, Key: userName}.Handler()
+	small.Post("/notes", b.signedIn, writes, b.addNote)
 	small.Delete("/notes/{id<int>}", b.signedIn, b.removeNote)
 
 	// Uploads are outside the group, because they may take longer than 5 seconds. An upload that stalls is ended by the server, which
 	// wants 240 bytes a second on average: see MinBodyRate.
-	b.app.Post("/api/files", middleware.BodyLimit{Size: maxFile + 64<<10}.Handler(), b.signedIn, b.upload)
+	b.app.Post("/api/files", middleware.BodyLimit{Size: maxFile + 64<<10}.Handler(), b.signedIn, writes, b.upload)
 	return b, nil
 }
 

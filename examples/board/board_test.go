@@ -143,6 +143,32 @@ func TestOtherSites(t *testing.T) {
 	ada.want("GET", "/api/notes", "", 200, "[]")
 }
 
+func TestLimits(t *testing.T) {
+	base, _ := start(t)
+	ada, bob := newPerson(t, base), newPerson(t, base)
+	ada.signIn("Ada")
+	bob.signIn("Bob")
+	many := func(path, body string, limit int) { // more than the limit, because the limit grows while the test runs
+		t.Helper()
+		for n := range 20 * limit {
+			status, text, header := ada.ask("POST", path, body)
+			if status != 429 {
+				continue
+			}
+			if n < limit || header.Get("Retry-After") == "" || !strings.Contains(text, `"status":429`) {
+				t.Errorf("request %d to %s: %d %s, Retry-After: %q", n, path, status, text, header.Get("Retry-After"))
+			}
+			return
+		}
+		t.Errorf("%s has no limit", path)
+	}
+	many("/api/notes", `{"text":"again"}`, notesPerMinute)
+	ada.want("GET", "/api/me", "", 200, "Ada")
+	bob.want("POST", "/api/notes", `{"text":"mine"}`, 201, "") // the limit is per user
+
+	many("/api/login", `{"name":"Ada"}`, loginsPerMinute-2) // two have signed in
+}
+
 func TestNotes(t *testing.T) {
 	base, _ := start(t)
 	ada, bob := newPerson(t, base), newPerson(t, base)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -228,6 +229,32 @@ func TestInABrowser(t *testing.T) {
 	p.await(`!document.getElementById("empty").hidden`)
 	p.eval(`document.getElementById("logout").requestSubmit()`)
 	p.await(`!document.getElementById("login").hidden && document.getElementById("write").hidden`)
+}
+
+// TestCrossSiteFormInABrowser lets a user of the board open pages that send forms to it. The first page is of another site. The second
+// one only has another port, so the browser considers it the same site and sends the cookie.
+func TestCrossSiteFormInABrowser(t *testing.T) {
+	base, _ := start(t)
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<form method="post" action="%s%s" enctype="text/plain"><input name='{"text":"evil","x":"' value='"}'></form>
+			<script>document.forms[0].submit()</script>`, base, r.URL.Path)
+	}))
+	t.Cleanup(evil.Close)
+	p := openTab(t, base+"/")
+	p.submit("login", "Ada")
+	p.await(`document.getElementById("who").textContent === "Ada"`)
+	for _, site := range []string{strings.Replace(evil.URL, "127.0.0.1", "localhost", 1), evil.URL} {
+		for _, path := range []string{"/api/notes", "/api/logout"} {
+			p.call("Page.navigate", map[string]any{"url": site + path}, nil)
+			p.await(fmt.Sprintf(`document.readyState === "complete" && location.href === %q && document.body.innerText.includes("may not come from this page")`, base+path))
+		}
+	}
+	p.call("Page.navigate", map[string]any{"url": base + "/"}, nil)
+	p.await(`document.readyState === "complete" && document.body.dataset.live === "yes"`)
+	if who, notes := p.eval(`document.getElementById("who").textContent`), p.eval(`document.querySelectorAll("#notes li").length`); who != "Ada" || notes != 0.0 {
+		t.Errorf("after the attacks, the user is %v, and there are %v notes", who, notes)
+	}
 }
 
 // upload chooses a file and sends it.

@@ -73,6 +73,9 @@ func (b *board) signedIn(c *web.Ctx) error {
 	return whoIsSignedIn.Set(c, who).Next()
 }
 
+// userName returns the key by which the limit on notes counts. It may only be called after signedIn.
+func userName(c *web.Ctx) string { return user(c).Name }
+
 // user returns the account that is signed in. It may only be called after signedIn.
 func user(c *web.Ctx) *account {
 	who, _ := whoIsSignedIn.Get(c)

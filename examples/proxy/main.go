@@ -4,14 +4,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"log"
 	"net"
-	"net/http"
-	"net/http/httputil"
 	"net/netip"
-	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -19,7 +15,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
-	"github.com/gallop-http/gallop/nethttp"
 	"github.com/gallop-http/gallop/web"
 	"github.com/gallop-http/gallop/web/middleware"
 )
@@ -35,10 +30,6 @@ func main() {
 }
 
 func run(addr, upstream, trusted string) error {
-	target, err := url.Parse(upstream)
-	if err != nil {
-		return err
-	}
 	var networks []netip.Prefix
 	for network := range strings.FieldsFuncSeq(trusted, func(r rune) bool { return r == ',' }) {
 		prefix, err := netip.ParsePrefix(network)
@@ -52,7 +43,11 @@ func run(addr, upstream, trusted string) error {
 		Server:         &gallop.Server{StreamRequestBody: true, ShutdownTimeout: 10 * time.Second},
 	})
 	app.Use(middleware.Logger{}, middleware.Recover{})
-	app.All("/{path...}", web.FromHTTP(newProxy(target)))
+	app.All("/{path...}", middleware.Proxy{
+		Targets:  []string{upstream},
+		KeepHost: false, // the upstream gets its own host, and the client's in X-Forwarded-Host
+		Timeout:  30 * time.Second,
+	}.Handler())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ln, err := net.Listen("tcp", addr)
@@ -60,32 +55,4 @@ func run(addr, upstream, trusted string) error {
 		return err
 	}
 	return app.Run(ctx, ln)
-}
-
-// newProxy returns a ReverseProxy, which drops hop-by-hop headers (RFC 9110 §7.6.1) in both directions.
-func newProxy(target *url.URL) http.Handler {
-	transport := nethttp.NewTransport()
-	transport.ResponseHeaderTimeout = 30 * time.Second
-	return &httputil.ReverseProxy{
-		Transport:     transport,
-		FlushInterval: -1, // pass on each part of a response at once
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			// Rewrite starts without the client's Forwarded and X-Forwarded-*. Ctx looks at them only if the peer is trusted,
-			// and skips the trusted proxies in the list.
-			if c, ok := web.CtxOf(r.In); ok {
-				r.Out.Header.Set("X-Forwarded-For", c.IP())
-				r.Out.Header.Set("X-Forwarded-Proto", c.Scheme())
-				r.Out.Header.Set("X-Forwarded-Host", c.Host())
-			}
-		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			status := http.StatusBadGateway
-			if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
-				status = http.StatusGatewayTimeout
-			}
-			log.Printf("%s %s: %v", r.Method, r.URL.Path, err) // for the operator only: it names the upstream's address
-			http.Error(w, http.StatusText(status), status)
-		},
-	}
 }

@@ -373,6 +373,9 @@ func (l *List) CopyTo(dst *List) {
 	dst.Reset()
 	dst.own = append(dst.own[:0], l.buf...)
 	dst.buf, dst.lines = dst.own, -1
+	if !l.borrowed {
+		dst.lines = l.lines
+	}
 	dst.fields = append(dst.fields[:0], l.fields...)
 	dst.again, dst.seen, dst.first = l.again, l.seen, l.first
 }

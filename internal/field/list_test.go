@@ -227,3 +227,72 @@ func TestLines(t *testing.T) {
 		t.Errorf("only %d lists were stored as lines", whole)
 	}
 }
+
+// AddAll gives the same list as adding one field after the other, or does nothing.
+func TestAddAllAgreesWithAdd(t *testing.T) {
+	names := []string{"Server", "X-A", "x-a", "X-B", "Content-Type", "ETag", "Priority", "X-Frame-Options", "Link", "link"}
+	r := rand.New(rand.NewPCG(5, 6))
+	added, refused := 0, 0
+	for round := range 5000 {
+		var l, want, from List
+		if round%3 == 0 {
+			b := []byte("Hostvalue")
+			for _, to := range []*List{&l, &want} {
+				to.Borrow(b)
+				to.AppendSpan(Lookup("Host"), 0, 4, 4, 9)
+			}
+		}
+		for range r.IntN(4) {
+			n := names[r.IntN(len(names))]
+			Add(&l, Lookup(n), n, "first")
+			Add(&want, Lookup(n), n, "first")
+			if r.IntN(4) == 0 {
+				Del(&l, Lookup(n), n)
+				Del(&want, Lookup(n), n)
+			}
+		}
+		shared := false
+		for i := range r.IntN(5) {
+			n := names[r.IntN(len(names))]
+			shared = shared || Find(&l, Lookup(n), n) >= 0
+			Add(&from, Lookup(n), n, fmt.Sprint("second", i))
+		}
+		before, wasFrom := dump(&l), dump(&from)
+		if done := l.AddAll(&from); done == shared {
+			t.Fatalf("%s and %s: AddAll reports %v", before, wasFrom, done)
+		} else if !done {
+			refused++
+			if dump(&l) != before {
+				t.Fatalf("%s became %s", before, dump(&l))
+			}
+			continue
+		}
+		added++
+		for i := range from.Len() {
+			n, v := from.At(i)
+			Add(&want, from.ID(i), n, v)
+		}
+		for _, n := range names {
+			if got, expected := Find(&l, Lookup(n), n), Find(&want, Lookup(n), n); got != expected {
+				t.Fatalf("%s and %s: %s is at %d instead of %d", before, wasFrom, n, got, expected)
+			}
+		}
+		lines, ok := l.Lines()
+		wantLines, wantOK := want.Lines()
+		if dump(&l) != dump(&want) || ok != wantOK || ok && string(lines) != string(wantLines) || dump(&from) != wasFrom || l.MayRepeat() != want.MayRepeat() {
+			t.Fatalf("%s and %s: %s instead of %s; lines %q instead of %q", before, wasFrom, dump(&l), dump(&want), lines, wantLines)
+		}
+	}
+	if added < 500 || refused < 500 {
+		t.Errorf("%d added, %d refused", added, refused)
+	}
+}
+
+func TestAddAllNeedsLines(t *testing.T) {
+	var l, from List
+	Add(&from, Lookup("X-A"), "X-A", "1")
+	Set(&from, Lookup("X-A"), "X-A", "2")
+	if l.AddAll(&from) || l.Len() != 0 {
+		t.Errorf("%s", dump(&l))
+	}
+}

@@ -52,6 +52,13 @@ func TestCalls(t *testing.T) {
 			req.Header.Set("X-Sum", "7")
 			req.SetBodyStream(strings.NewReader("x"), -1)
 		}, "x", "trailer X-Sum=7"},
+		{"a trailer that is known at the end of the body", "POST", "/", "", func(req *gallop.Request) {
+			req.Header.SetTrailer("X-Sum")
+			req.SetBodyStream(readerFunc(func(p []byte) (int, error) {
+				req.Header.Set("X-Sum", "7")
+				return copy(p, "x"), io.EOF
+			}), -1)
+		}, "x", "trailer X-Sum=7"},
 		{"Expect: 100-continue", "POST", "/", "hello", func(req *gallop.Request) { req.Header.Set("Expect", "100-continue") }, "hello", ""},
 		{"Expect with a stream", "POST", "/", "", func(req *gallop.Request) {
 			req.Header.Set("Expect", "100-continue")
@@ -753,3 +760,8 @@ func TestBalancedCalls(t *testing.T) {
 		}
 	})
 }
+
+// readerFunc is a function that implements io.Reader.
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -123,3 +123,92 @@ func TestResponseFieldsByName(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestSetAll(t *testing.T) {
+	for _, c := range []struct{ name, there, from, want string }{
+		{"into an empty header", "", "X-A: 1|Etag: 2", "X-A: 1|ETag: 2"},
+		{"other names", "X-C: 0|Server: s", "X-A: 1|ETag: 2", "X-C: 0|Server: s|X-A: 1|ETag: 2"},
+		{"an unknown name that is there", "x-a: 0|x-b: 0", "X-A: 1|X-C: 2", "X-A: 1|X-B: 0|X-C: 2"},
+		{"a known name that is there", "Vary: 0|X-B: 0", "Vary: 1|X-C: 2", "Vary: 1|X-B: 0|X-C: 2"},
+		{"several lines replace one", "Link: 0|X-B: 0", "Link: 1|Link: 2", "Link: 1|X-B: 0|Link: 2"},
+		{"several lines", "X-B: 0", "Link: 1|Link: 2", "X-B: 0|Link: 1|Link: 2"},
+		{"one line replaces several", "Link: 0|X-B: 0|Link: 0", "Link: 1", "Link: 1|X-B: 0"},
+		{"cookies are kept", "Set-Cookie: a=1", "Set-Cookie: b=2|Set-Cookie: c=3", "Set-Cookie: a=1|Set-Cookie: b=2|Set-Cookie: c=3"},
+		{"the connection", "Connection: close", "Connection: x-a|X-A: 1", "Connection: x-a|X-A: 1"},
+		{"nothing", "X-B: 0", "", "X-B: 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parse := func(text string) (h *gallop.ResponseHeader) {
+				h = &gallop.ResponseHeader{}
+				for line := range strings.SplitSeq(text, "|") {
+					if name, value, ok := strings.Cut(line, ": "); ok {
+						h.Add(name, value)
+					}
+				}
+				return h
+			}
+			h, from := parse(c.there), parse(c.from)
+			before := lines(from)
+			h.SetAll(from)
+			if want := strings.ReplaceAll(c.want, "|", "\n"); strings.TrimSuffix(lines(h), "\n") != want {
+				t.Errorf("%q, and not %q", lines(h), want)
+			}
+			if lines(from) != before {
+				t.Errorf("from has become %q", lines(from))
+			}
+		})
+	}
+}
+
+func TestSetAllOfHeadersThatSteer(t *testing.T) {
+	var h, from gallop.ResponseHeader
+	from.SetStatusCode(404)
+	from.SetConnectionClose()
+	from.SetContentLength(7)
+	if err := from.SetTrailer("X-Sum"); err != nil {
+		t.Fatal(err)
+	}
+	from.Set("X-Sum", "1")
+	from.DisableNormalizing()
+	from.Set("x-small", "2")
+	h.SetAll(&from)
+	if h.StatusCode() != 200 || !h.ConnectionClose() || h.ContentLength() != 7 || h.Peek("Trailer") != nil || h.Peek("X-Sum") != nil {
+		t.Errorf("%q", h.String())
+	}
+	if text := h.String(); !strings.Contains(text, "\r\nx-small: 2\r\n") {
+		t.Errorf("%q", text)
+	}
+	h.Set("x-other", "3")
+	if text := h.String(); !strings.Contains(text, "\r\nX-Other: 3\r\n") {
+		t.Errorf("SetAll has turned off normalizing: %q", text)
+	}
+	h.SetAll(&h)
+	if got := lines(&h); strings.Count(got, "\n") != h.Len() || h.Len() < 3 {
+		t.Errorf("after SetAll of itself: %q", got)
+	}
+}
+
+// A name that is announced as a trailer goes to the trailers, also if it comes from SetAll.
+func TestSetAllSetsTrailers(t *testing.T) {
+	var h, from gallop.ResponseHeader
+	from.Set("X-Sum", "1")
+	h.SetTrailer("X-Sum")
+	h.SetAll(&from)
+	if strings.Contains(h.String(), "X-Sum: 1") || string(h.Peek("X-Sum")) != "1" {
+		t.Errorf("%q", h.String())
+	}
+}
+
+func TestSetAllSharesNothing(t *testing.T) {
+	var h, from gallop.ResponseHeader
+	from.Set("X-A", "1")
+	h.SetAll(&from)
+	from.Reset()
+	from.Set("X-B", "2")
+	if got := lines(&h); got != "X-A: 1\n" {
+		t.Errorf("%q", got)
+	}
+	if n := testing.AllocsPerRun(100, func() { h.Reset(); h.SetAll(&from) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

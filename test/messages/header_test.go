@@ -287,3 +287,29 @@ func TestResetMakesTheZeroValue(t *testing.T) {
 		t.Error("something is left")
 	}
 }
+
+func TestHeaderHas(t *testing.T) {
+	var h gallop.ResponseHeader
+	h.Set("X-A", "1")
+	h.Set("X-Empty", "")
+	h.SetTrailer("X-Sum")
+	h.Set("X-Sum", "1")
+	for name, want := range map[string]bool{"x-a": true, "X-Empty": true, "X-B": false, "X-Sum": true, "Content-Type": false, "": false} {
+		if h.Has(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
+	}
+	h.SetContentType("text/plain; charset=utf-8") // the default
+	if !h.Has("content-type") {
+		t.Error("Content-Type is set")
+	}
+	h.Del("X-A")
+	if h.Has("X-A") {
+		t.Error("X-A was deleted")
+	}
+	var request gallop.RequestHeader
+	request.SetHost("a")
+	if !request.Has("host") || request.Has("User-Agent") {
+		t.Errorf("%q", request.String())
+	}
+}

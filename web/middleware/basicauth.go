@@ -104,7 +104,8 @@ func basicCredentials(h *gallop.RequestHeader) (name, password string, err error
 	if !bytes.EqualFold(scheme, []byte("Basic")) {
 		return "", "", errNoCredentials
 	}
-	decoded, err := base64.StdEncoding.Strict().DecodeString(string(bytes.TrimLeft(encoded, " ")))
+	var room [128]byte
+	decoded, err := strictBase64.AppendDecode(room[:0], bytes.TrimLeft(encoded, " "))
 	name, password, ok := strings.Cut(string(decoded), ":")
 	if err != nil || !ok || name == "" || !isUserText(name) || !isUserText(password) {
 		return "", "", errMalformedCredentials
@@ -112,9 +113,16 @@ func basicCredentials(h *gallop.RequestHeader) (name, password string, err error
 	return name, password, nil
 }
 
+var strictBase64 = base64.StdEncoding.Strict()
+
 // isUserText reports whether a name or a password has only characters that RFC 7617 allows.
 func isUserText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
 }
 
 // verify reports whether a user has a password.

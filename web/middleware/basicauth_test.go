@@ -147,6 +147,32 @@ func TestBasicAuthAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
+func TestCheckPassword(t *testing.T) {
+	hash := fewRounds("secret")
+	for _, c := range []struct {
+		hash, password string
+		want           bool
+	}{
+		{hash, "secret", true}, {hash, "Secret", false}, {hash, "", false}, {"", "", false}, {hash[:len(hash)-1], "secret", false},
+	} {
+		if got := middleware.CheckPassword(c.hash, c.password); got != c.want {
+			t.Errorf("CheckPassword(%q, %q) = %v", c.hash, c.password, got)
+		}
+	}
+}
+
+// A user who does not exist takes as long as another one.
+func TestCheckPasswordTakesAsLongWithoutUser(t *testing.T) {
+	took := func(hash string) time.Duration {
+		begun := time.Now()
+		middleware.CheckPassword(hash, "wrong")
+		return time.Since(begun)
+	}
+	if user, nobody := took(middleware.HashPassword("secret")), took(""); nobody < user/4 {
+		t.Errorf("%v for a user, %v for nobody", user, nobody)
+	}
+}
+
 func TestHashPassword(t *testing.T) {
 	one, two := middleware.HashPassword("secret"), middleware.HashPassword("secret")
 	if one == two || !strings.HasPrefix(one, "pbkdf2-sha256$600000$") {

@@ -17,7 +17,7 @@
 //
 // Middleware that is registered first wraps middleware that is registered later. A suitable order is RequestID, Logger,
 // Recover, HostAllow, SecureHeaders, LoadShed, Limiter, BodyLimit, Timeout, CORS, Session, CSRF, BasicAuth or KeyAuth,
-// Idempotency, Compress, ETag. The page docs/middleware.md lists all middleware in this order.
+// Idempotency, Cache, Compress, ETag. The page docs/middleware.md lists all middleware in this order.
 //
 // # Health checks and stores
 //
@@ -41,12 +41,15 @@ package middleware
 //	loadshed*.go   the number of requests in progress
 //	circuit*.go    circuits around failing systems
 //	idempotency*.go  keys that make retries safe
+//	cache*.go      stored responses
 //	allowip.go     IP addresses that may reach a handler
 //	redirect.go    https, the preferred host, slashes
 //	favicon.go     /favicon.ico
 //	earlydata.go   TLS early data
 //	bodydump.go    bodies for debugging
 //	skip.go        middleware for some requests only
+//	proxy*.go      requests that other servers respond to
+//	publicdialer.go  connections to public addresses only
 //	health.go      liveness and readiness
 //	session*.go    sessions
 //	csrf*.go       cross-site request forgery

@@ -249,3 +249,14 @@ func ExampleEncryptCookies() {
 	// 200
 	// 200 step 3
 }
+
+// A login form checks the password of a user. The hash of an unknown user is empty.
+func ExampleCheckPassword() {
+	users := map[string]string{"ada": middleware.HashPassword("lovelace")}
+
+	fmt.Println(middleware.CheckPassword(users["ada"], "lovelace"))
+	fmt.Println(middleware.CheckPassword(users["eve"], ""))
+	// Output:
+	// true
+	// false
+}

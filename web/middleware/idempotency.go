@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -97,7 +99,7 @@ func (o Idempotency) Handler() web.Handler {
 		case key == "":
 			return c.Next()
 		}
-		return d.serve(c, d.Name+":"+d.keyHash(c, key), fingerprint(c))
+		return d.serve(c, d.keyHash(c, key), fingerprint(c))
 	}
 }
 
@@ -106,10 +108,17 @@ type idempotency struct {
 	Idempotency
 	adder   Adder
 	swapper Swapper
+	process string // random
+	claims  atomic.Uint64
+}
+
+// claimant returns a name that no other claim has, in this process or another one.
+func (d *idempotency) claimant() string {
+	return d.process + strconv.FormatUint(d.claims.Add(1), 10)
 }
 
 func (o Idempotency) build() *idempotency {
-	d := &idempotency{Idempotency: o}
+	d := &idempotency{Idempotency: o, process: rand.Text() + "-"}
 	if d.Store == nil {
 		d.Store = new(MemoryStore)
 	} else if d.Name == "" || !isPlainName(d.Name) {
@@ -144,7 +153,7 @@ func refusal(status int, message string, cause error) error {
 
 // serve runs the handlers, or replays their response.
 func (d *idempotency) serve(c *web.Ctx, key string, print [sha256.Size]byte) error {
-	claim := idempotencyRecord{state: stateRunning, print: print, owner: rand.Text()}.encode()
+	claim := idempotencyRecord{state: stateRunning, print: print, owner: d.claimant()}.encode()
 	existing, added, err := d.adder.Add(c, key, claim, d.Lease)
 	if err != nil {
 		return refusal(gallop.StatusServiceUnavailable, gallop.StatusMessage(gallop.StatusServiceUnavailable), err)

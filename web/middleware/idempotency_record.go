@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"strings"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
@@ -23,35 +22,40 @@ func (d *idempotency) key(c *web.Ctx) (string, error) {
 	if quoted {
 		key = key[1 : len(key)-1]
 	}
-	if len(lines) > 1 || key == "" || len(key) > maxIdempotencyKey || !isVisible(key) || strings.ContainsAny(key, "\"\\,;") {
+	if len(lines) > 1 || key == "" || len(key) > maxIdempotencyKey || !isKeyText(key) {
 		return "", refusal(gallop.StatusBadRequest, "The header "+d.Header+" is malformed.", errKeyMalformed)
 	}
 	return key, nil
 }
 
-// isVisible reports whether text consists of visible ASCII characters.
-func isVisible(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+// isKeyText reports whether text is visible ASCII without quotes, backslashes, commas and semicolons.
+func isKeyText(text string) bool {
+	for i := range len(text) {
+		switch b := text[i]; {
+		case b <= ' ', b > '~', b == '"', b == '\\', b == ',', b == ';':
+			return false
+		}
+	}
+	return true
 }
 
 // hashOf returns the hash of texts, of which none runs into the next one.
 func hashOf(texts ...string) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	var size [8]byte
+	var room [512]byte
+	b := room[:0]
 	for _, text := range texts {
-		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
-		h.Write(size[:])
-		h.Write([]byte(text))
+		b = append(binary.BigEndian.AppendUint64(b, uint64(len(text))), text...)
 	}
-	h.Sum(sum[:0])
-	return sum
+	return sha256.Sum256(b)
 }
 
-// keyHash returns the part of the key in the store that identifies the client, the resource and the key. It is a hash, so the keys of
+// keyHash returns the key in the store. Its last part identifies the client, the resource and the key. It is a hash, so the keys of
 // clients are not in the store.
 func (d *idempotency) keyHash(c *web.Ctx, key string) string {
 	sum := hashOf(d.Scope(c), c.Host(), c.Path(), key)
-	return base64.RawURLEncoding.EncodeToString(sum[:])
+	var room [128]byte
+	b := append(append(room[:0], d.Name...), ':')
+	return string(base64.RawURLEncoding.AppendEncode(b, sum[:]))
 }
 
 // fingerprint returns a hash of what must not change from a request to its retry.
@@ -80,7 +84,7 @@ const (
 type idempotencyRecord struct {
 	state  byte
 	print  [sha256.Size]byte
-	owner  string // random, so that no two claims are equal
+	owner  string // no two claims have the same
 	status uint64
 	body   string
 	lines  []string // names and values take turns
@@ -90,14 +94,18 @@ const idempotencyVersion = 1
 
 // encode returns the record as bytes.
 func (r idempotencyRecord) encode() []byte {
-	b := append([]byte{idempotencyVersion, r.state}, r.print[:]...)
-	texts := []string{r.owner}
-	if r.state == stateDone {
-		b = binary.AppendUvarint(b, r.status)
-		texts = append([]string{r.body}, r.lines...)
+	size := 64 + len(r.owner) + len(r.body)
+	for _, line := range r.lines {
+		size += len(line) + binary.MaxVarintLen32
 	}
-	for _, text := range texts {
-		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	b := make([]byte, 0, size)
+	b = append(append(b, idempotencyVersion, r.state), r.print[:]...)
+	if r.state != stateDone {
+		return appendText(b, r.owner)
+	}
+	b = appendText(binary.AppendUvarint(b, r.status), r.body)
+	for _, line := range r.lines {
+		b = appendText(b, line)
 	}
 	return b
 }
@@ -120,13 +128,14 @@ func decodeIdempotency(b []byte) (r idempotencyRecord, err error) {
 		}
 		r.status, b = status, b[n:]
 	}
-	var texts []string
+	texts, all := make([]string, 0, 16), string(b)
 	for len(b) > 0 {
 		size, n := binary.Uvarint(b)
 		if n <= 0 || size > uint64(len(b)-n) {
 			return r, errRecord
 		}
-		texts, b = append(texts, string(b[n:n+int(size)])), b[n+int(size):]
+		start := len(all) - len(b) + n
+		texts, b = append(texts, all[start:start+int(size)]), b[n+int(size):]
 	}
 	if r.state != stateDone {
 		return r, nil

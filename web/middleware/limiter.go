@@ -44,6 +44,11 @@ type Limiter struct {
 
 	// Store keeps the counts. TokenBucket needs a [Taker], and the other algorithms need a [Counter]. By default, each call of
 	// Handler creates a MemoryStore, so every process counts for itself.
+	//
+	// If a client has to wait for at least a second, Limiter refuses its requests for one second without asking the Store, and then
+	// asks again. If you delete the counts of a client from the Store, the client may therefore have to wait for up to a second. Each
+	// process remembers up to 4,096 refused clients. Limiter always asks a MemoryStore, always asks if Refund is set, and always asks for
+	// a SlidingWindow and for a FixedWindow with several Rates or a Cost.
 	Store Store
 
 	// Name distinguishes this Limiter from other users of the same Store. Name is required if Store is set. It may contain ASCII
@@ -110,8 +115,11 @@ type limiter struct {
 	Limiter
 	take   takeFunc
 	backup takeFunc // nil with FailClosed
-	policy string   // the value of RateLimit-Policy
+	denied *denials
+	policy string // the value of RateLimit-Policy
 	warned atomic.Int64
+
+	announced gallop.ResponseHeader // has RateLimit-Policy
 }
 
 // takeFunc takes cost out of all buckets, or out of none, and sets their state. It gives back a negative cost.
@@ -122,6 +130,9 @@ func (l *limiter) run(c *web.Ctx, key string, cost int64) error {
 	s := limitStates.Get().(*limitState)
 	defer limitStates.Put(s)
 	s.begin(l, key)
+	if l.denied.find(cost, s.buckets) {
+		return l.refuse(c, s)
+	}
 	take, taken, err := l.takeOr(c, s, key, cost)
 	switch {
 	case err != nil:
@@ -141,8 +152,12 @@ func (l *limiter) run(c *web.Ctx, key string, cost int64) error {
 
 // takeOr takes from the Store and, if the Store fails, from the backup. It returns the function that a refund has to call.
 func (l *limiter) takeOr(c *web.Ctx, s *limitState, key string, cost int64) (take takeFunc, taken bool, err error) {
+	asked := l.clock()
 	taken, err = l.take(c, cost, s.buckets)
 	if err == nil {
+		if !taken {
+			l.denied.add(cost, asked, s.buckets)
+		}
 		return l.take, taken, nil
 	}
 	if gone := c.Err(); gone != nil { // the Store may be well
@@ -155,6 +170,14 @@ func (l *limiter) takeOr(c *web.Ctx, s *limitState, key string, cost int64) (tak
 	s.begin(l, key) // because the algorithm may have changed the buckets
 	taken, err = l.backup(c, cost, s.buckets)
 	return l.backup, taken, err
+}
+
+// clock returns the time if denials needs it.
+func (l *limiter) clock() (now time.Time) {
+	if l.denied != nil {
+		now = time.Now()
+	}
+	return now
 }
 
 // warn logs that the Store has failed, at most once in 10 seconds.

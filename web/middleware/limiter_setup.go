@@ -32,7 +32,9 @@ func (o Limiter) build() *limiter {
 	if !l.FailClosed {
 		l.backup = l.Algorithm.on(new(MemoryStore))
 	}
+	l.denied = l.newDenials()
 	l.policy = ratePolicy(l.Rates)
+	l.announced.Set("Ratelimit-Policy", l.policy)
 	return l
 }
 

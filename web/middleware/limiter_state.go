@@ -25,7 +25,7 @@ const maxLimitKey = 128
 //
 //	NAME:{CLIENT}:RATE
 func (s *limitState) begin(l *limiter, client string) {
-	if len(client) > maxLimitKey || strings.ContainsAny(client, "{}") {
+	if len(client) > maxLimitKey || strings.IndexByte(client, '{') >= 0 || strings.IndexByte(client, '}') >= 0 {
 		sum := sha256.Sum256([]byte(client))
 		client = "sha256-" + base64.RawURLEncoding.EncodeToString(sum[:])
 	}
@@ -55,7 +55,11 @@ func (l *limiter) show(c *web.Ctx, s *limitState) {
 		for i := range s.buckets {
 			s.append(l.Rates[i].Name, &s.buckets[i])
 		}
-		h.Add("Ratelimit-Policy", l.policy)
+		if h.Has("Ratelimit-Policy") { // of another Limiter
+			h.Add("Ratelimit-Policy", l.policy)
+		} else {
+			h.SetAll(&l.announced)
+		}
 		h.AddBytesV("Ratelimit", s.text)
 	}
 	if l.LegacyHeaders {

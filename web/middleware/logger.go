@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -38,8 +39,11 @@ type Logger struct {
 
 // Handler returns the middleware.
 func (l Logger) Handler() web.Handler {
+	spare := &sync.Pool{}
+	spare.New = func() any { return &logLine{how: &l, spare: spare} }
 	return func(c *web.Ctx) error {
-		line := &logLine{how: &l, request: c.RequestCtx(), start: time.Now(), ctx: c.Context(), panicked: true}
+		line := spare.Get().(*logLine)
+		line.request, line.start, line.ctx, line.panicked = c.RequestCtx(), time.Now(), c.Context(), true
 		if r := c.Route(); r != nil {
 			line.route = r.Pattern()
 		}
@@ -67,6 +71,8 @@ type logLineKey struct{}
 // logLine is the log record of a request. It is stored as a local, which the server closes when the request is over.
 type logLine struct {
 	how          *Logger
+	spare        *sync.Pool // for the line after Close
+	room         []slog.Attr
 	request      *gallop.RequestCtx
 	ctx          context.Context
 	start        time.Time
@@ -82,6 +88,7 @@ type logLine struct {
 
 // Close writes the record. The RequestCtx is still valid then, but the web.Ctx may already serve another request.
 func (l *logLine) Close() error {
+	defer l.release()
 	if l.skip {
 		return nil
 	}
@@ -98,9 +105,19 @@ func (l *logLine) Close() error {
 	}
 	ctx := context.WithoutCancel(l.ctx)
 	if log.Enabled(ctx, level) {
-		log.LogAttrs(ctx, level, "request", l.all(status)...)
+		now := time.Now()
+		r := slog.NewRecord(now, level, "request", 0) // without a program counter, which would always be this line
+		r.AddAttrs(l.all(status, now.Sub(l.start))...)
+		log.Handler().Handle(ctx, r)
 	}
 	return nil
+}
+
+// release leaves the line to another request. No slog.Handler can have kept room, because a slog.Record has a copy of its attributes.
+func (l *logLine) release() {
+	clear(l.room)
+	*l = logLine{how: l.how, spare: l.spare, room: l.room[:0]}
+	l.spare.Put(l)
 }
 
 // size returns the size of the body that was sent. It is not known for streams, including those of the error handler, and for
@@ -114,10 +131,9 @@ func (l *logLine) size() (n int, known bool) {
 	return n, n > 0 || r.Header.ContentLength() == 0
 }
 
-func (l *logLine) all(status int) []slog.Attr {
-	attrs := make([]slog.Attr, 0, 10+len(l.attrs))
-	attrs = append(attrs, slog.String("method", l.method), slog.String("path", l.path), slog.Int("status", status),
-		slog.Duration("duration", time.Since(l.start)))
+func (l *logLine) all(status int, took time.Duration) []slog.Attr {
+	attrs := append(l.room[:0], slog.String("method", l.method), slog.String("path", l.path), slog.Int("status", status),
+		slog.Duration("duration", took))
 	for _, optional := range [...]slog.Attr{slog.String("client", l.client), slog.String("route", l.route), slog.String("id", l.id)} {
 		if optional.Value.String() != "" {
 			attrs = append(attrs, optional)
@@ -132,5 +148,6 @@ func (l *logLine) all(status int) []slog.Attr {
 	if l.panicked {
 		attrs = append(attrs, slog.String("error", "panic"))
 	}
-	return append(attrs, l.attrs...)
+	l.room = append(attrs, l.attrs...)
+	return l.room
 }

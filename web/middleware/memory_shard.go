@@ -72,7 +72,11 @@ func (v *memoryValue) unlink() {
 
 // set gives a key a copy of a value.
 func (h *memoryShard) set(key string, value []byte, expires int64) {
-	v := h.entry(key, expires)
+	h.fill(h.entry(key, expires), value)
+}
+
+// fill gives v a copy of a value.
+func (h *memoryShard) fill(v *memoryValue, value []byte) {
 	before := len(v.value)
 	if n := cap(v.value); n >= len(value) && n <= len(value)+memorySlack {
 		v.value = append(v.value[:0], value...)
@@ -104,8 +108,11 @@ func (h *memoryShard) entry(key string, expires int64) *memoryValue {
 // number returns the value as a number. ok is false if the value is not a number in the form that setNumber writes.
 func (v *memoryValue) number() (n int64, ok bool) {
 	n, err := strconv.ParseInt(string(v.value), 10, 64)
-	var digits [maxDigits]byte
-	return n, err == nil && bytes.Equal(v.value, strconv.AppendInt(digits[:0], n, 10))
+	if err != nil || v.value[0] == '+' {
+		return 0, false
+	}
+	digits := bytes.TrimPrefix(v.value, []byte("-"))
+	return n, digits[0] != '0' || len(v.value) == 1
 }
 
 // remove removes a value. It does nothing if v is nil.

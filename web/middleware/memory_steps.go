@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math/bits"
+	"strconv"
 	"time"
 )
 
@@ -120,6 +121,9 @@ func (s *MemoryStore) Take(ctx context.Context, cost int64, buckets []Bucket) (t
 	if err := s.check(buckets); err != nil {
 		return false, err
 	}
+	if len(buckets) == 1 {
+		return s.takeOne(&buckets[0], cost)
+	}
 	locked := s.lockAll(buckets)
 	defer s.unlockAll(locked)
 	now, taken := s.now(), true
@@ -137,6 +141,39 @@ func (s *MemoryStore) Take(ctx context.Context, cost int64, buckets []Bucket) (t
 		s.takeFrom(&buckets[i], now, cost, taken)
 	}
 	return taken, nil
+}
+
+// takeOne is Take for a single bucket, whose settings are checked.
+func (s *MemoryStore) takeOne(b *Bucket, cost int64) (taken bool, err error) {
+	h := &s.shards[s.at(b.Key)]
+	h.mu.Lock()
+	defer s.unlock(h)
+	now := s.now()
+	v, full := h.find(b.Key, now), now
+	if v != nil {
+		ok := false
+		if full, ok = v.number(); !ok {
+			return false, errNotNumber
+		}
+	}
+	p, _ := b.plan()
+	next, wait := p.take(full, now, cost)
+	if wait != 0 {
+		p.show(b, full, now, wait)
+		return false, nil
+	}
+	switch {
+	case next <= now: // full, which is the same as missing
+		h.remove(v)
+	case v == nil:
+		h.setNumber(b.Key, next, next)
+	case next != full:
+		var digits [maxDigits]byte
+		v.expires = next
+		h.fill(v, strconv.AppendInt(digits[:0], next, 10))
+	}
+	p.show(b, next, now, 0)
+	return true, nil
 }
 
 // check returns an error if the settings of a bucket are not valid, a key is too long, or two buckets have the same key.

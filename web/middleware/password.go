@@ -20,7 +20,7 @@ const (
 	saltSize       = 16
 )
 
-// HashPassword returns a hash of a password for [BasicAuth.Users]. The hash is made with PBKDF2, HMAC-SHA-256, 600,000 rounds and a random
+// HashPassword returns a hash of a password for [BasicAuth.Users] and [CheckPassword]. The hash is made with PBKDF2, HMAC-SHA-256, 600,000 rounds and a random
 // salt. It looks like "pbkdf2-sha256$600000$salt$hash". HashPassword needs a few tenths of a second of processor time.
 func HashPassword(password string) string {
 	p := passwordHash{rounds: passwordRounds}
@@ -29,6 +29,17 @@ func HashPassword(password string) string {
 	return strings.Join([]string{
 		passwordScheme, strconv.Itoa(p.rounds), base64.RawStdEncoding.EncodeToString(p.salt[:]), base64.RawStdEncoding.EncodeToString(p.sum[:]),
 	}, "$")
+}
+
+// CheckPassword reports whether a hash is a result of [HashPassword] for this password. Call it in the handler of a login form. Pass an
+// empty hash for a user who does not exist: CheckPassword then takes as long as for other users, so clients cannot find out which users
+// exist. CheckPassword needs a few tenths of a second of processor time, so put a [Limiter] before the handler.
+func CheckPassword(hash, password string) bool {
+	p, err := parsePassword(hash)
+	if err != nil {
+		p.rounds = passwordRounds
+	}
+	return p.matches(password) && err == nil
 }
 
 // passwordHash is what HashPassword returns, parsed.

@@ -59,7 +59,6 @@ const DefaultCSP = "default-src 'self'; script-src 'nonce-{nonce}' 'strict-dynam
 // Handler returns the middleware. Handler panics if a header is not valid, or if HSTSPreload contradicts the other fields.
 func (o SecureHeaders) Handler() web.Handler {
 	h := &secureHeaders{csp: newPolicy(o)}
-	h.hsts = []byte(o.hsts())
 	set := map[string]string{
 		gallop.HeaderXContentTypeOptions: "nosniff", gallop.HeaderXFrameOptions: "DENY", gallop.HeaderReferrerPolicy: "strict-origin-when-cross-origin",
 		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Origin-Agent-Cluster": "?1", "X-Xss-Protection": "0",
@@ -72,8 +71,14 @@ func (o SecureHeaders) Handler() web.Handler {
 		}
 		set[name] = value
 	}
+	set[h.csp.name] = h.csp.plain
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		h.fixed = append(h.fixed, [2][]byte{[]byte(name), []byte(set[name])})
+		h.http.SetCanonical([]byte(name), []byte(set[name]))
+	}
+	if hsts := o.hsts(); hsts != "" {
+		h.https = &gallop.ResponseHeader{}
+		h.http.CopyTo(h.https)
+		h.https.Set(gallop.HeaderStrictTransportSecurity, hsts)
 	}
 	return h.serve
 }
@@ -122,22 +127,19 @@ func (o SecureHeaders) hsts() string {
 	return value
 }
 
-// secureHeaders is a SecureHeaders with its values prepared.
+// secureHeaders is a SecureHeaders with its headers prepared.
 type secureHeaders struct {
-	fixed [][2][]byte // names and values
-	hsts  []byte      // nil if it is off
+	http  gallop.ResponseHeader
+	https *gallop.ResponseHeader // also has Strict-Transport-Security; nil if that is off
 	csp   *policy
 }
 
 func (h *secureHeaders) serve(c *web.Ctx) error {
-	to := &c.RequestCtx().Response.Header
-	for i := range h.fixed {
-		to.SetCanonical(h.fixed[i][0], h.fixed[i][1])
+	prepared := &h.http
+	if h.https != nil && c.Secure() {
+		prepared = h.https
 	}
-	to.SetCanonical(h.csp.name, h.csp.plain)
-	if len(h.hsts) > 0 && c.Secure() {
-		to.SetCanonical([]byte(gallop.HeaderStrictTransportSecurity), h.hsts)
-	}
+	c.RequestCtx().Response.Header.SetAll(prepared)
 	if h.csp.parts != nil {
 		policyKey.Set(c, h.csp)
 	}
@@ -146,8 +148,8 @@ func (h *secureHeaders) serve(c *web.Ctx) error {
 
 // policy is a Content-Security-Policy.
 type policy struct {
-	name  []byte   // of the header
-	plain []byte   // without the sources that have a nonce
+	name  string   // of the header
+	plain string   // without the sources that have a nonce
 	parts []string // around the nonces; nil if the policy has none
 }
 
@@ -164,7 +166,7 @@ func newPolicy(o SecureHeaders) *policy {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		panic("middleware: SecureHeaders: CSP has bytes that are not printable ASCII: encode them")
 	}
-	p := &policy{name: []byte(name), plain: []byte(withoutNonces(text))}
+	p := &policy{name: name, plain: withoutNonces(text)}
 	if strings.Contains(text, noncePlace) {
 		p.parts = strings.Split(text, noncePlace)
 	}
@@ -216,7 +218,7 @@ func Nonce(c *web.Ctx) (string, error) {
 	}
 	nonce := rand.Text()
 	nonceKey.Set(c, nonce)
-	c.RequestCtx().Response.Header.SetCanonical(p.name, []byte(strings.Join(p.parts, nonce)))
+	c.RequestCtx().Response.Header.Set(p.name, strings.Join(p.parts, nonce))
 	c.SetHeader(gallop.HeaderCacheControl, "private, no-store")
 	return nonce, nil
 }

@@ -1,6 +1,8 @@
 package middleware_test
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 
 	"github.com/gallop-http/gallop"
@@ -149,15 +151,44 @@ func BenchmarkCookies(b *testing.B) {
 
 // BenchmarkSecurityChain is the chain of an app with pages and logins.
 func BenchmarkSecurityChain(b *testing.B) {
+	benchChain(b, "ada", middleware.RequestID{}, middleware.Recover{}, middleware.SecureHeaders{}, middleware.CSRF{})
+}
+
+// BenchmarkUsualChain is the chain that most apps begin with.
+func BenchmarkUsualChain(b *testing.B) {
+	logger := middleware.Logger{Log: slog.New(silent{})}
+	for name, user := range map[string]string{"visitor": "", "user": "ada"} {
+		b.Run(name, func(b *testing.B) {
+			benchChain(b, user, middleware.RequestID{}, logger, middleware.Recover{}, middleware.SecureHeaders{})
+		})
+	}
+	b.Run("without", func(b *testing.B) {
+		app := newApp()
+		app.Get("/", hello)
+		benchRequest(b, app, "GET", "Sec-Fetch-Site", "same-origin")
+	})
+}
+
+// silent is a slog.Handler that takes records and writes nothing, so that a benchmark does not measure log/slog's encoders.
+type silent struct{}
+
+func (silent) Enabled(context.Context, slog.Level) bool  { return true }
+func (silent) Handle(context.Context, slog.Record) error { return nil }
+func (s silent) WithAttrs([]slog.Attr) slog.Handler      { return s }
+func (s silent) WithGroup(string) slog.Handler           { return s }
+
+// benchChain measures a request that reads a session behind other middleware.
+func benchChain(b *testing.B, user string, chain ...web.Middleware) {
+	b.Helper()
 	s := &middleware.Session[visit]{}
-	app := newApp(middleware.RequestID{}, middleware.Recover{}, middleware.SecureHeaders{}, middleware.CSRF{}, s)
+	app := newApp(append(chain, s)...)
 	app.Get("/", func(c *web.Ctx) error {
 		if _, _, err := s.Get(c); err != nil {
 			return err
 		}
 		return hello(c)
 	})
-	app.Post("/", func(c *web.Ctx) error { return s.Start(c, "ada", visit{7, "ada"}) })
+	app.Post("/", func(c *web.Ctx) error { return s.Start(c, user, visit{7, "ada"}) })
 	request := &gallop.RequestCtx{}
 	request.Request.Header.SetMethod("POST")
 	request.Request.SetRequestURI("/")

@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 	"github.com/gallop-http/gallop/web"
 )
 
@@ -178,7 +178,7 @@ func (s *Session[T]) Get(c *web.Ctx) (value T, found bool, err error) {
 		return value, false, err
 	}
 	if !v.decoded {
-		if err := json.Unmarshal(v.rec.payload, &v.value); err != nil {
+		if err := (codec.JSON{}).Decode(v.rec.payload, &v.value); err != nil {
 			return value, false, s.malformed(c, v, err)
 		}
 		v.decoded = true
@@ -219,14 +219,14 @@ func (s *Session[T]) Update(c *web.Ctx, change func(value *T) error) error {
 	return s.core.update(c, &v.sessionVisit, func(payload []byte) ([]byte, error) {
 		var value T
 		if payload != nil {
-			if err := json.Unmarshal(payload, &value); err != nil {
+			if err := (codec.JSON{}).Decode(payload, &value); err != nil {
 				return nil, err
 			}
 		}
 		if err := change(&value); err != nil {
 			return nil, err
 		}
-		return json.Marshal(value)
+		return codec.JSON{}.AppendEncode(nil, value, nil)
 	})
 }
 
@@ -238,7 +238,7 @@ func (s *Session[T]) Start(c *web.Ctx, user string, value T) error {
 	if err != nil {
 		return err
 	}
-	payload, err := json.Marshal(value)
+	payload, err := codec.JSON{}.AppendEncode(nil, value, nil)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type sessionCore struct {
 type sessionVisit struct {
 	loaded    bool
 	cookieSet bool
+	now       int64 // when the Store was last read, in Unix milliseconds
 	id, key   string
 	raw       []byte // as the Store has it
 	rec       sessionRecord
@@ -74,9 +75,21 @@ func (s *sessionCore) load(c *web.Ctx, v *sessionVisit) error {
 	return nil
 }
 
+// forVisitor are the headers of responses that depend on the session.
+var forVisitor = func() *gallop.ResponseHeader {
+	h := &gallop.ResponseHeader{}
+	h.Set(gallop.HeaderVary, gallop.HeaderCookie)
+	h.Set(gallop.HeaderCacheControl, "private, no-cache")
+	return h
+}()
+
 // noteUse keeps shared caches from mixing up visitors.
 func noteUse(c *web.Ctx) {
 	if isTaken(c.RequestCtx()) {
+		return
+	}
+	if h := &c.RequestCtx().Response.Header; !h.Has(gallop.HeaderVary) && !h.Has(gallop.HeaderCacheControl) {
+		h.SetAll(forVisitor)
 		return
 	}
 	c.Vary(gallop.HeaderCookie)
@@ -120,6 +133,7 @@ func unavailable(err error) error {
 func (s *sessionCore) read(c *web.Ctx, v *sessionVisit, id string) error {
 	v.clear()
 	v.loaded = false // until all is read
+	v.now = nowMillis()
 	followed := false
 	for range maxMoves {
 		key := s.keyOf(id)
@@ -135,7 +149,7 @@ func (s *sessionCore) read(c *web.Ctx, v *sessionVisit, id string) error {
 		if !found || !ok {
 			break
 		}
-		if valid, err := s.isValid(c, &rec); err != nil {
+		if valid, err := s.isValid(c, &rec, v.now); err != nil {
 			return err
 		} else if !valid {
 			if _, err := s.swap.CompareAndDelete(c, key, raw); err != nil {
@@ -153,9 +167,8 @@ func (s *sessionCore) read(c *web.Ctx, v *sessionVisit, id string) error {
 	return nil
 }
 
-// isValid reports whether a session is still valid.
-func (s *sessionCore) isValid(ctx context.Context, rec *sessionRecord) (bool, error) {
-	now := nowMillis()
+// isValid reports whether a session is valid at a time in Unix milliseconds.
+func (s *sessionCore) isValid(ctx context.Context, rec *sessionRecord, now int64) (bool, error) {
 	if s.idle > 0 && now-rec.seen >= s.idle.Milliseconds() || s.absolute > 0 && now-rec.created >= s.absolute.Milliseconds() {
 		return false, nil
 	}
@@ -194,7 +207,7 @@ func (s *sessionCore) keepAlive(c *web.Ctx, v *sessionVisit) error {
 	if v.key == "" {
 		return nil
 	}
-	now := nowMillis()
+	now := v.now
 	if s.rotate > 0 && now-v.rec.rotated >= s.rotate.Milliseconds() && !isTaken(c.RequestCtx()) && s.mayCreate(c) == nil {
 		if done, err := s.renew(c, v, true); err != nil || done {
 			return err

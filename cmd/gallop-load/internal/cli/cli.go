@@ -9,6 +9,8 @@
 //	execute.go   running a plan
 //	probe.go     looking at the target before the run
 //	view.go      the state of a run for views
+//	versus.go    two targets in turn
+//	prometheus.go  sending figures to Prometheus
 //	outputs.go   where results go
 //	text.go      the compact summary
 //	merge.go     the command merge

@@ -67,7 +67,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 
 // TestFlagsAndKeysHaveTheSameNames compares the flags of a load with the keys of scenario files.
 func TestFlagsAndKeysHaveTheSameNames(t *testing.T) {
-	onlyFlags := []string{"from-curl", "output", "summary", "repeat", "plain", "quiet"}
+	onlyFlags := []string{"from-curl", "output", "summary", "repeat", "versus", "prometheus", "plain", "quiet"}
 	onlyKeys := []string{"name", "target", "url", "body-file", "requests", "steps", "scenarios", "tags", "start-time"}
 	plural := map[string]string{"header": "headers", "check": "checks", "stage": "stages", "threshold": "thresholds", "var": "vars"}
 	keys := plan.Keys()

@@ -22,6 +22,9 @@ func (s *settings) execute(env Env, p *plan.Plan, f *plan.File) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	if s.versus != "" {
+		return s.against(env, f, signals)
+	}
 	var all []*result.Result
 	var failed error
 	for i := range int(s.repeat) {
@@ -91,17 +94,26 @@ func (s *settings) once(env Env, p *plan.Plan, signals <-chan os.Signal) (*resul
 	config := s.config(p, name, host, target)
 	config.Control, config.Abort = control, stop
 	c := collect.Start(config)
-	defer s.watch(env, p, c, control, func() { stop(errInterrupted) })()
+	shown := &liveRun{p, c, control, time.Now()}
+	defer s.watch(env, shown, func() { stop(errInterrupted) })()
+	finish := func(*result.Result) error { return nil }
+	if s.push != "" {
+		push, err := newPusher(env, s.push, shown)
+		if err != nil {
+			return nil, invalid(err)
+		}
+		finish = push.start()
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, &p.Options, p.Scenarios, c.Sink) }()
 	for interrupts := 0; ; {
 		select {
 		case err = <-ended:
 			if err != nil {
-				return nil, err
+				return nil, errors.Join(err, finish(nil))
 			}
 			r := c.Finish()
-			return r, verdict(r, context.Cause(ctx))
+			return r, errors.Join(finish(r), verdict(r, context.Cause(ctx)))
 		case <-signals:
 			if interrupts++; interrupts > 1 {
 				return c.Snapshot(), errInterrupted // the engine may hang, and the process ends now
@@ -168,17 +180,16 @@ func (s *settings) config(p *plan.Plan, engineName string, host result.Host, tar
 }
 
 // watch shows the run while it goes on. The function that it returns ends the display.
-func (s *settings) watch(env Env, p *plan.Plan, c *collect.Collector, control *engine.Control, stop func()) (end func()) {
+func (s *settings) watch(env Env, source *liveRun, stop func()) (end func()) {
 	if s.quiet {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	source := &liveRun{p, c, control, time.Now()}
 	go func() {
 		defer close(done)
 		if out, ok := env.Stderr.(*os.File); ok && !bool(s.plain) && terminal(env) {
-			if ended, err := live.Run(ctx, source, control, os.Stdin, out); err == nil {
+			if ended, err := live.Run(ctx, source, source.control, os.Stdin, out); err == nil {
 				if ended != live.Finished {
 					stop()
 				}

@@ -17,6 +17,8 @@ type settings struct {
 	quiet   boolFlag
 	repeat  intFlag
 	curl    stringFlag
+	versus  string
+	push    string // URL of --prometheus
 }
 
 func newSettings() *settings { return &settings{summary: "full", repeat: 1} }
@@ -82,6 +84,8 @@ func (s *settings) flags() []option {
 		{name: "output", value: "FORMAT[=FILE]", help: "write the result as " + strings.Join(outputNames(), ", ") + ";\nrepeat the flag for more", into: &s.outputs, short: "o", group: "Results"},
 		{name: "summary", value: "FORM", help: "full, compact or off", into: &choiceFlag{&s.summary, []string{"full", "compact", "off"}}},
 		{name: "repeat", value: "N", help: "run N times, for statistics", into: &s.repeat},
+		{name: "versus", value: "URL", help: "put a second target under load in turn with the first\none (6 times each unless --repeat says otherwise), and\ncompare both", into: text(&s.versus)},
+		{name: "prometheus", value: "URL", help: "send the figures of each second by remote write", into: text(&s.push)},
 		{name: "plain", help: "print a line per second instead of the live view", into: &s.plain},
 		{name: "quiet", help: "print nothing while the run goes on", into: &s.quiet},
 	}
