@@ -100,6 +100,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/slow" {
@@ -129,6 +130,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestSlowBody(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(20 * time.Millisecond)

@@ -15,7 +15,10 @@ import (
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
+
+func TestMain(m *testing.M) { wiretest.RunWaiting(m) }
 
 // transport is a driver with a protocol.
 type transport struct {
@@ -34,18 +37,27 @@ var transports = []transport{
 	{"tls h2", defaultDriver, true, true},
 }
 
-// onAll runs a test on all transports.
+// onAll runs a test on all transports, at the same time: most tests wait.
 func onAll(t *testing.T, test func(t *testing.T, tr transport)) {
-	for _, tr := range transports {
+	inTurn(t, transports, func(t *testing.T, tr transport) {
+		t.Parallel()
+		test(t, tr)
+	})
+}
+
+// inTurn runs a test on one transport after the other.
+func inTurn(t *testing.T, on []transport, test func(t *testing.T, tr transport)) {
+	for _, tr := range on {
 		t.Run(tr.name, func(t *testing.T) { test(t, tr) })
 	}
 }
 
 // onHTTP1 runs a test on the drivers with HTTP/1.1.
 func onHTTP1(t *testing.T, test func(t *testing.T, tr transport)) {
-	for _, tr := range transports[:2] {
-		t.Run(tr.name, func(t *testing.T) { test(t, tr) })
-	}
+	inTurn(t, transports[:2], func(t *testing.T, tr transport) {
+		t.Parallel()
+		test(t, tr)
+	})
 }
 
 // serve starts a server of net/http, and returns options to reach it.

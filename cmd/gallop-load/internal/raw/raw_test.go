@@ -60,6 +60,7 @@ func TestPerVUIterations(t *testing.T) {
 }
 
 func TestConstantVUs(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		var at, most atomic.Int64
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -81,6 +82,7 @@ func TestConstantVUs(t *testing.T) {
 }
 
 func TestRampingVUs(t *testing.T) {
+	t.Parallel()
 	onHTTP1(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(time.Millisecond); ok(w, r) })
 		var mu sync.Mutex
@@ -89,14 +91,14 @@ func TestRampingVUs(t *testing.T) {
 		begin := time.Now()
 		s.begin = func(user int) { mu.Lock(); last[user] = time.Since(begin); mu.Unlock() }
 		const ms = time.Millisecond
-		l := script.Load{Executor: script.RampingVUs, Stages: []script.Stage{{Duration: 400 * ms, Target: 8}, {Duration: 400 * ms, Target: 0}}, Grace: time.Minute}
+		l := script.Load{Executor: script.RampingVUs, Stages: []script.Stage{{Duration: 400 * ms, Target: 8}, {Duration: 400 * ms, Target: 8}, {Duration: 400 * ms, Target: 0}}, Grace: time.Minute}
 		sum := tr.load(t, t.Context(), o, scenario1(s, l))
 		if len(last) != 8 || sum.users[0].Active != 0 {
 			t.Fatalf("%d users, %d at the end", len(last), sum.users[0].Active)
 		}
 		// User k leaves when the line has come down to k - 1. A busy machine may start users late, but never lets them stay.
 		for user, at := range last {
-			if end := 400*ms + time.Duration(9-user)*50*ms; at > end+30*ms+sum.lag.Max() {
+			if end := 800*ms + time.Duration(9-user)*50*ms; at > end+30*ms+sum.lag.Max() {
 				t.Errorf("user %d started an iteration at %v, but should have stopped at %v", user, at, end)
 			}
 		}
@@ -104,6 +106,7 @@ func TestRampingVUs(t *testing.T) {
 }
 
 func TestConstantArrivalRate(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		rate := 1000.0
 		if tr.tls { // handshakes are expensive
@@ -125,6 +128,7 @@ func TestConstantArrivalRate(t *testing.T) {
 }
 
 func TestRampingArrivalRate(t *testing.T) {
+	t.Parallel()
 	onHTTP1(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, ok)
 		o.Grain = time.Millisecond
@@ -137,6 +141,7 @@ func TestRampingArrivalRate(t *testing.T) {
 }
 
 func TestMaxVUsDropsIterations(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(100 * time.Millisecond); ok(w, r) })
 		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 200, Duration: 500 * time.Millisecond, MaxVUs: 5, VUs: 2, Grace: time.Minute}
@@ -151,6 +156,7 @@ func TestMaxVUsDropsIterations(t *testing.T) {
 
 // TestSendsWhenDue uses a server that does not respond for a while. Requests are sent nevertheless, on further connections.
 func TestSendsWhenDue(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		var at, most atomic.Int64
 		release := make(chan struct{})
@@ -175,6 +181,7 @@ func TestSendsWhenDue(t *testing.T) {
 
 // TestConnsLimit shows that requests wait for a connection if their number is limited, and that this is no lag.
 func TestConnsLimit(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		var at, most atomic.Int64
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +199,7 @@ func TestConnsLimit(t *testing.T) {
 		if s.Due != 100 || s.Done > 60 || sum.opened != 2 || most.Load() > 2 {
 			t.Errorf("%d due, %d done, %d dropped on %d connections, %d at a time", s.Due, s.Done, s.Dropped, sum.opened, most.Load())
 		}
-		if s.Response.Max() < 100*time.Millisecond || s.Service.Quantile(0.5) > 80*time.Millisecond {
+		if s.Response.Max() < 100*time.Millisecond || s.Service.Quantile(0.5) > s.Response.Max()/2 {
 			t.Errorf("response %v, service %v", s.Response.Max(), s.Service.Quantile(0.5))
 		}
 		if sum.lag.Count() > 10 {
@@ -280,6 +287,7 @@ func TestStateless(t *testing.T) {
 }
 
 func TestLargeBodies(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
 			n, _ := io.Copy(w, r.Body)
@@ -391,6 +399,7 @@ func TestLocalAddresses(t *testing.T) {
 }
 
 func TestScenariosSideBySide(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		var first atomic.Int64
 		begin := time.Now()
@@ -409,6 +418,7 @@ func TestScenariosSideBySide(t *testing.T) {
 }
 
 func TestGraceAbortsRequests(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
 			select {
@@ -424,6 +434,7 @@ func TestGraceAbortsRequests(t *testing.T) {
 }
 
 func TestContextEndsTheRun(t *testing.T) {
+	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
 		for _, l := range []script.Load{{VUs: 3, Duration: time.Hour}, {Executor: script.ConstantArrivalRate, Rate: 100, Duration: time.Hour}} {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -478,6 +489,7 @@ func TestPausedRunEnds(t *testing.T) {
 }
 
 func TestScaledRate(t *testing.T) {
+	t.Parallel()
 	onHTTP1(t, func(t *testing.T, tr transport) {
 		o := tr.serve(t, ok)
 		o.Control = &engine.Control{}
@@ -490,6 +502,7 @@ func TestScaledRate(t *testing.T) {
 }
 
 func TestPeriodsArriveEachSecond(t *testing.T) {
+	t.Parallel()
 	onHTTP1(t, func(t *testing.T, tr transport) {
 		sum := tr.load(t, t.Context(), tr.serve(t, ok), scenario1(get("/"), script.Load{Executor: script.ConstantArrivalRate, Rate: 50, Duration: 2100 * time.Millisecond, Grace: time.Minute}))
 		if sum.periods != 3 || sum.series[0].Done != 105 {

@@ -189,7 +189,7 @@ func (s *settings) perConn() int {
 }
 
 // ownConns reports whether each user has a connection of its own. The users of open loops share connections, so that a
-// request that is due takes an idle one, whoever has opened it.
+// request that is due takes any idle one.
 func (s *settings) ownConns() bool { return !s.http2 && s.Conns == 0 && s.Pipeline == 1 && !s.anyOpen }
 
 // needs returns how many connections the run needs for sure. Open loops may need more.

@@ -160,7 +160,7 @@ func TestStallingServerOnSockets(t *testing.T) {
 		server = stall{period: 5 * time.Second, length: time.Second}
 		duration = 20 * time.Second
 	}
-	onAll(t, func(t *testing.T, tr transport) {
+	inTurn(t, transports, func(t *testing.T, tr transport) {
 		for range 3 {
 			server.begin = time.Now()
 			var late atomic.Int64

@@ -23,7 +23,7 @@ func encode(t testing.TB, results ...*result.Result) []byte {
 	return b.Bytes()
 }
 
-// What is written is read again without a loss: the reports of both results are equal, and so are their files.
+// TestJSONRoundTrip reads what was written. The reports of both results are equal, and so are their files.
 func TestJSONRoundTrip(t *testing.T) {
 	written := []*result.Result{resulttest.Closed(), resulttest.Open()}
 	data := encode(t, written...)
