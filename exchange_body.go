@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/message"
 )
 
@@ -61,6 +62,43 @@ func (h *bodyHandle) Read(p []byte) (int, error) {
 	}
 	h.noteEnd()
 	return n, nil
+}
+
+// WriteTo reads a body in pieces of these sizes, in bytes: small ones while it waits for a slow client, so that many slow uploads
+// need little memory, and large ones while data arrives quickly, because that takes fewer system calls.
+const (
+	smallPiece = 8 << 10
+	largePiece = 64 << 10
+)
+
+// WriteTo implements io.WriterTo. io.Copy calls it.
+func (h *bodyHandle) WriteTo(w io.Writer) (written int64, err error) {
+	buf := bufpool.Get(smallPiece)
+	defer func() { bufpool.Put(buf) }()
+	for {
+		n, err := h.Read(buf[:cap(buf)])
+		if n > 0 {
+			m, err := w.Write(buf[:n])
+			if written += int64(m); err != nil {
+				return written, err
+			}
+			if m < n {
+				return written, io.ErrShortWrite
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return written, nil
+		case err != nil:
+			return written, err
+		case n == cap(buf) && n < largePiece:
+			bufpool.Put(buf)
+			buf = bufpool.Get(largePiece)
+		case n < smallPiece && cap(buf) > smallPiece:
+			bufpool.Put(buf)
+			buf = bufpool.Get(smallPiece)
+		}
+	}
 }
 
 // noteEnd lets the connection be watched when the body has been read to its end.
