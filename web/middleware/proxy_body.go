@@ -61,13 +61,6 @@ func (x *proxyCall) answered() {
 	x.over = true
 }
 
-// isOver reports whether the header of the response has arrived.
-func (x *proxyCall) isOver() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.over
-}
-
 // callContext is the context of a call, in which the target finds the call.
 type callContext struct {
 	context.Context

@@ -13,7 +13,7 @@ import (
 // empty segments, though. So a raw path is refused if the target could take it for a path outside the prefix that they saw.
 
 var (
-	errProxyPath    = errors.New("middleware: the path has a segment ..")
+	errProxyPath    = errors.New("middleware: the path has the segment \"..\"")
 	errProxySlashes = errors.New("middleware: the path begins with two slashes")
 	errProxyTarget  = errors.New("middleware: the request target has no path")
 )

@@ -87,7 +87,7 @@ func (o *Proxy) target(text string) (*proxyTarget, error) {
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
 		return nil, fmt.Errorf("the target %q has more than a scheme, a host and a path", u.Redacted())
 	case leavesPrefix(u.EscapedPath()):
-		return nil, fmt.Errorf("the target %q has a segment ..", text)
+		return nil, fmt.Errorf("the target %q has the segment \"..\"", text)
 	}
 	t := &proxyTarget{client: o.Client, host: u.Host, base: strings.TrimRight(u.EscapedPath(), "/")}
 	if o.Client != nil {

@@ -27,7 +27,6 @@ import (
 type front struct {
 	addr, url string
 	client    *http.Client
-	log       quiet
 }
 
 // plainListener hides that its connections are sockets, so that each gets a goroutine instead of a place on an event loop.

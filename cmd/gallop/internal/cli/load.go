@@ -96,5 +96,5 @@ func findLoader() (string, error) {
 		return found, nil
 	}
 	return "", errors.New("load needs the program gallop-load, which is neither in the directory of gallop nor in PATH\n" +
-		`Run "gallop help load" to see how to install it.`)
+		`"gallop help load" says how to install it`)
 }
