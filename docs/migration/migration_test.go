@@ -83,6 +83,18 @@ func start(t *testing.T, dir string) (url string) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./"+filepath.ToSlash(dir)).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	for range 5 { // another program may take the port
+		if url, ok := run(t, program); ok {
+			return url
+		}
+	}
+	t.Fatal("the program never gets its port")
+	return ""
+}
+
+// run runs a program with a free port. ok is false if another program has taken the port meanwhile.
+func run(t *testing.T, program string) (url string, ok bool) {
+	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -98,23 +110,35 @@ func start(t *testing.T, dir string) (url string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		killer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
-		defer killer.Stop()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("after SIGTERM: %v\n%s", err, log.String())
-		}
-	})
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	for range 500 {
+		select {
+		case err := <-ended:
+			if strings.Contains(log.String(), "address already in use") {
+				return "", false
+			}
+			t.Fatalf("the program has ended: %v\n%s", err, log.String())
+		default:
+		}
 		if conn, err := net.Dial("tcp4", addr); err == nil {
 			conn.Close()
-			return "http://" + addr
+			t.Cleanup(func() {
+				cmd.Process.Signal(syscall.SIGTERM)
+				killer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+				defer killer.Stop()
+				if err := <-ended; err != nil {
+					t.Errorf("after SIGTERM: %v\n%s", err, log.String())
+				}
+			})
+			return "http://" + addr, true
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+	cmd.Process.Kill()
+	<-ended
 	t.Fatalf("the program does not listen:\n%s", log.String())
-	return ""
+	return "", false
 }
 
 func send(t *testing.T, method, url, token, body string) response {

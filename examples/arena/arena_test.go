@@ -40,14 +40,24 @@ func start(t *testing.T, o options) ports {
 	dir := t.TempDir()
 	o.cert, o.key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	roots := writeCertificate(t, o.cert, o.key)
-	for _, address := range []*string{&o.plain, &o.tls1, &o.h2c, &o.tls2} {
-		*address = freePort(t)
+	o.plain, o.tls1, o.h2c, o.tls2 = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	a, err := open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listeners, err := listen(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, address := range []*string{&o.plain, &o.tls1, &o.h2c, &o.tls2} {
+		*address = listeners[i].Addr().String()
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, o) }()
+	go func() { ended <- a.serveAll(ctx, listeners) }()
 	t.Cleanup(func() {
 		stop()
+		defer a.close()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -63,30 +73,8 @@ func start(t *testing.T, o options) ports {
 		protocol(tr.Protocols)
 		t.Cleanup(tr.CloseIdleConnections)
 		p.clients[url] = &http.Client{Transport: tr, Timeout: 20 * time.Second}
-		waitFor(t, strings.TrimPrefix(strings.TrimPrefix(url, "http://"), "https://"))
 	}
 	return p
-}
-
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func waitFor(t *testing.T, address string) {
-	t.Helper()
-	for range 1000 {
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("nothing listens on %s", address)
 }
 
 func writeCertificate(t *testing.T, cert, key string) *x509.CertPool {

@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"log"
 	"os"
@@ -48,27 +47,31 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	a := newArena(o.files)
-	if o.database != "" {
-		var err error
-		if a.items, err = profile.Open(ctx, o.database, tableSize); err != nil {
-			return err
-		}
-		defer a.items.Close()
+	a, err := open(ctx, o)
+	if err != nil {
+		return err
 	}
+	defer a.close()
 	listeners, err := listen(o)
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error)
-	for _, l := range listeners {
-		go func() { ended <- a.serve(ctx, l) }()
+	return a.serveAll(ctx, listeners)
+}
+
+// open prepares the handler and connects to the database.
+func open(ctx context.Context, o options) (*arena, error) {
+	a := newArena(o.files)
+	if o.database == "" {
+		return a, nil
 	}
-	for range listeners {
-		err = errors.Join(err, <-ended)
-		stop() // if one server fails, the others end too
+	var err error
+	a.items, err = profile.Open(ctx, o.database, tableSize)
+	return a, err
+}
+
+func (a *arena) close() {
+	if a.items != nil {
+		a.items.Close()
 	}
-	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"time"
 
@@ -62,6 +63,21 @@ func listen(o options) (all []listener, err error) {
 		}
 	}
 	return all, nil
+}
+
+// serveAll serves all ports until ctx is done or one of the servers fails.
+func (a *arena) serveAll(ctx context.Context, listeners []listener) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error)
+	for _, l := range listeners {
+		go func() { ended <- a.serve(ctx, l) }()
+	}
+	for range listeners {
+		err = errors.Join(err, <-ended)
+		stop() // if one server fails, the others end too
+	}
+	return err
 }
 
 // serve serves a port until ctx is done.

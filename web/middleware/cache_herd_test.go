@@ -571,3 +571,44 @@ func TestCacheRace(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// interrupted is a store that calls a function after its second successful Add. The first Add of a cache is its lease, and the second
+// one is the record of the URI.
+type interrupted struct {
+	*middleware.MemoryStore
+	added  int
+	second func()
+}
+
+func (s *interrupted) Add(ctx context.Context, key string, value []byte, ttl time.Duration) ([]byte, bool, error) {
+	existing, added, err := s.MemoryStore.Add(ctx, key, value, ttl)
+	if added {
+		if s.added++; s.added == 2 {
+			s.second()
+		}
+	}
+	return existing, added, err
+}
+
+// TestCacheStoresVariantBeforeList has another process look for a response at the moment at which the list of variants appears.
+func TestCacheStoresVariantBeforeList(t *testing.T) {
+	store := &interrupted{MemoryStore: new(middleware.MemoryStore)}
+	ran := 0
+	process := func() *web.App {
+		app := web.New(web.Config{})
+		app.Use(middleware.Cache{Store: store, Name: "test"})
+		app.Get("/", func(c *web.Ctx) error {
+			ran++
+			c.SetHeader("Cache-Control", "max-age=60").Vary("X-Variant")
+			return c.SendString(fmt.Sprint("response ", ran))
+		})
+		return app
+	}
+	first, second := process(), process()
+	var other string
+	store.second = func() { other = direct(t.Context(), second, "/", "X-Variant", "a").body }
+	body := direct(t.Context(), first, "/", "X-Variant", "a").body
+	if ran != 1 || body != "response 1" || other != body {
+		t.Errorf("the handler ran %d times: %q and %q", ran, body, other)
+	}
+}

@@ -197,13 +197,20 @@ func (x *exchange) commit(ctx context.Context, result *flightResult, record []by
 		result.names, result.variant = next.names, id
 		value, lasts := record, ttl
 		if next.kind == kindVariants {
+			// The response goes first. Otherwise, a request in another process could find the list without the response.
+			if err := d.Store.Set(ctx, d.variantKey(x.key, next.generation, id), record, ttl); err != nil {
+				return false, err
+			}
 			value, lasts = next.encodeVariants(), next.lasts()
 		}
 		if kept, err = d.replace(ctx, x.storeKey, now.raw, value, lasts); err != nil {
 			return false, err
 		}
 		if kept {
-			return true, d.setVariant(ctx, x.key, &next, id, dropped, record, ttl)
+			if dropped != nil {
+				err = d.Store.Delete(ctx, d.variantKey(x.key, next.generation, *dropped))
+			}
+			return true, err
 		}
 		raw, found, err := d.Store.Get(ctx, x.storeKey)
 		if err != nil {
@@ -223,19 +230,6 @@ func (d *cache) replace(ctx context.Context, key string, old, value []byte, ttl 
 		return ok, err
 	}
 	return d.swapper.CompareAndSwap(ctx, key, old, value, ttl)
-}
-
-// setVariant stores the response of a variant, and deletes the one that it replaces in the list.
-func (d *cache) setVariant(ctx context.Context, key uriKey, r *uriRecord, id variantID, dropped *variantID, record []byte, ttl time.Duration) error {
-	if r.kind != kindVariants {
-		return nil
-	}
-	if dropped != nil {
-		if err := d.Store.Delete(ctx, d.variantKey(key, r.generation, *dropped)); err != nil {
-			return err
-		}
-	}
-	return d.Store.Set(ctx, d.variantKey(key, r.generation, id), record, ttl)
 }
 
 // with returns the record of the URI with one more response. The kind is kindResponse if all requests get that response.
