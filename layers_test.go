@@ -76,10 +76,11 @@ var layers = map[string]layer{
 	"rest":                     {ours: []string{root, "codec"}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"codec":                    {ours: []string{"codec/internal/plainjson", "internal/bufpool"}},
 	"codec/internal/plainjson": {},
-	"cmd/gallop":               {ours: []string{"cmd/gallop/internal/..."}, user: true},
-	"cmd/gallop/internal":      {ours: []string{"cmd/gallop/internal/..."}, user: true, below: true},
-	"cmd/gallop-load":          {ours: []string{"cmd/gallop-load/internal/..."}},
-	"cmd/gallop-load/internal": {ours: []string{root, "cmd/gallop-load/internal/...", "internal/ascii", "internal/field", "internal/hpack", "internal/http1", "internal/http2", "internal/message"}, others: []string{
+	"cmd/internal/commandline": {},
+	"cmd/gallop":               {ours: []string{"cmd/internal/commandline", "cmd/gallop/internal/..."}, user: true},
+	"cmd/gallop/internal":      {ours: []string{"cmd/internal/commandline", "cmd/gallop/internal/..."}, user: true, below: true},
+	"cmd/gallop-load":          {ours: []string{"cmd/internal/commandline", "cmd/gallop-load/internal/..."}},
+	"cmd/gallop-load/internal": {ours: []string{root, "cmd/internal/commandline", "cmd/gallop-load/internal/...", "internal/ascii", "internal/field", "internal/hpack", "internal/http1", "internal/http2", "internal/message"}, others: []string{
 		"charm.land/bubbletea/v2", "github.com/HdrHistogram/hdrhistogram-go", "github.com/aclements/go-moremath", "github.com/charmbracelet/x/ansi", "github.com/expr-lang/expr",
 		"github.com/goccy/go-yaml", "github.com/klauspost/compress", "golang.org/x/perf", "golang.org/x/term",
 	}, below: true},

@@ -231,8 +231,21 @@ func TestLimiterTokenBucket(t *testing.T) {
 // The handler runs once for each idempotency key, in one of the processes, and all clients get the same response.
 func TestIdempotency(t *testing.T) {
 	const keys = 2000
+	runOnceEach(t, keys, job{Requests: requests(), Keys: keys})
+}
+
+// The handler runs once for each page, in one of the processes, and all clients get the same page.
+func TestCache(t *testing.T) {
+	const pages = 200
+	runOnceEach(t, pages, job{Requests: requests(), Pages: pages})
+}
+
+// runOnceEach runs a job in two processes. For each of n keys, the handler has to run once, and all responses have to be equal.
+func runOnceEach(t *testing.T, n int, j job) {
+	t.Helper()
+	j.Addr = startServer(t).addr
 	ran, bodies := map[string]int{}, map[string]string{}
-	for _, r := range inProcesses(t, 2, job{Addr: startServer(t).addr, Requests: requests(), Keys: keys}) {
+	for _, r := range inProcesses(t, 2, j) {
 		for key, n := range r.Ran {
 			ran[key] += n
 		}
@@ -243,37 +256,12 @@ func TestIdempotency(t *testing.T) {
 			bodies[key] = body
 		}
 	}
-	if len(ran) != keys || len(bodies) != keys {
-		t.Errorf("%d keys ran and %d have a response, want %d", len(ran), len(bodies), keys)
+	if len(ran) != n || len(bodies) != n {
+		t.Errorf("the handler ran for %d keys, and %d have a response, want %d", len(ran), len(bodies), n)
 	}
 	for key, n := range ran {
 		if n != 1 || !strings.HasSuffix(bodies[key], key) {
 			t.Fatalf("the handler ran %d times for %s, whose response is %q", n, key, bodies[key])
-		}
-	}
-}
-
-// The handler runs once for each page, in one of the processes, and all clients get the same page.
-func TestCache(t *testing.T) {
-	const pages = 200
-	ran, bodies := map[string]int{}, map[string]string{}
-	for _, r := range inProcesses(t, 2, job{Addr: startServer(t).addr, Requests: requests(), Pages: pages}) {
-		for path, n := range r.Ran {
-			ran[path] += n
-		}
-		for path, body := range r.Bodies {
-			if other := bodies[path]; other != "" && other != body {
-				t.Errorf("%s has two responses: %q and %q", path, other, body)
-			}
-			bodies[path] = body
-		}
-	}
-	if len(ran) != pages || len(bodies) != pages {
-		t.Errorf("the handler ran for %d pages, and %d have a response, want %d", len(ran), len(bodies), pages)
-	}
-	for path, n := range ran {
-		if n != 1 || !strings.HasSuffix(bodies[path], path) {
-			t.Errorf("the handler ran %d times for %s, whose response is %q", n, path, bodies[path])
 		}
 	}
 }

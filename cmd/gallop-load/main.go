@@ -4,9 +4,11 @@ package main
 import (
 	"os"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/cli"
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Terminal: cli.IsTerminal(os.Stderr)}))
+	os.Exit(cli.Main(os.Args[1:], commandline.Env{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Terminal: cli.IsTerminal(os.Stderr)}))
 }

@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -126,7 +125,7 @@ type cache struct {
 	shared  bool // other processes may use the store
 	flights flights
 	passed  passed
-	warned  atomic.Int64
+	warning storeWarning
 }
 
 func (o Cache) build() *cache {
@@ -165,12 +164,9 @@ func keyHeaders(names []string) []string {
 	return names
 }
 
-// warn logs that the Store has failed, at most once in 10 seconds.
+// warn logs that the Store has failed.
 func (d *cache) warn(c *web.Ctx, err error) {
-	now, last := time.Now().UnixNano(), d.warned.Load()
-	if now-last >= int64(10*time.Second) && d.warned.CompareAndSwap(last, now) {
-		c.Log().Warn("the store of the cache failed", "cache", d.Name, "error", err)
-	}
+	d.warning.log(c, "the store of the cache failed", "cache", d.Name, err)
 }
 
 // read responds to a GET or HEAD request.

@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -113,11 +112,11 @@ func (o Limiter) Handler() web.Handler {
 // limiter is a Limiter whose settings are complete.
 type limiter struct {
 	Limiter
-	take   takeFunc
-	backup takeFunc // nil with FailClosed
-	denied *denials
-	policy string // the value of RateLimit-Policy
-	warned atomic.Int64
+	take    takeFunc
+	backup  takeFunc // nil with FailClosed
+	denied  *denials
+	policy  string // the value of RateLimit-Policy
+	warning storeWarning
 
 	announced gallop.ResponseHeader // has RateLimit-Policy
 }
@@ -182,10 +181,7 @@ func (l *limiter) clock() (now time.Time) {
 
 // warn logs that the Store has failed, at most once in 10 seconds.
 func (l *limiter) warn(c *web.Ctx, err error) {
-	now, last := time.Now().UnixNano(), l.warned.Load()
-	if now-last >= int64(10*time.Second) && l.warned.CompareAndSwap(last, now) {
-		c.Log().Warn("the store of the rate limiter failed", "limiter", l.Name, "error", err)
-	}
+	l.warning.log(c, "the store of the rate limiter failed", "limiter", l.Name, err)
 }
 
 // refuse returns the error for a request that exceeds a limit.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/web"
 )
 
 // Store keeps values for a limited time, for sessions and other data that outlives a request. [MemoryStore] is a Store for a
@@ -92,4 +95,15 @@ func need[T Store](middleware string, s Store) T {
 		panic(fmt.Sprintf("middleware: %s needs a Store that is also a %v, such as MemoryStore; %T is not", middleware, reflect.TypeFor[T](), s))
 	}
 	return capable
+}
+
+// storeWarning logs that a Store has failed, at most once in 10 seconds.
+type storeWarning struct{ last atomic.Int64 }
+
+// log logs the message. kind and name say which middleware uses the Store.
+func (w *storeWarning) log(c *web.Ctx, message, kind, name string, err error) {
+	now, last := time.Now().UnixNano(), w.last.Load()
+	if now-last >= int64(10*time.Second) && w.last.CompareAndSwap(last, now) {
+		c.Log().Warn(message, kind, name, "error", err)
+	}
 }

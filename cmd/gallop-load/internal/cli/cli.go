@@ -1,8 +1,6 @@
 // Package cli is the command line of gallop-load: its commands, their flags and their help texts.
 //
 //	cli.go       the entry point, and exit statuses
-//	command.go   parsing flags, and reporting mistakes
-//	help.go      help texts
 //	units.go     types of flags
 //	flags.go     the flags of a load
 //	load.go      the commands that run a load
@@ -20,17 +18,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
-)
 
-// Env is the part of the process that a command uses.
-type Env struct {
-	Stdout, Stderr io.Writer
-	Getenv         func(string) string
-	Terminal       bool // Stderr is a terminal that a person looks at
-}
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+)
 
 // Exit statuses. They are those of k6.
 const (
@@ -41,9 +33,29 @@ const (
 	exitFailed      = 107 // the run could not start or could not end properly
 )
 
-// commands returns all commands, in the order in which the help lists them. The first is the one that needs no name.
-func commands() []*command {
-	return []*command{newLoad(), newRun(), newMerge(), newCompare(), newVersion()}
+// program is the program with its commands.
+var program = &commandline.Program{
+	Name:  "gallop-load",
+	Intro: `A load generator for HTTP servers. To begin, run "gallop-load URL".`,
+	Usage: []string{"gallop-load [flags] URL", "gallop-load COMMAND [flags]"},
+	Examples: [][2]string{
+		{"10 users for 10 seconds", "gallop-load -c 10 http://localhost:8080/"},
+		{"Show all flags", "gallop-load help load"},
+	},
+	Statuses: []string{
+		"  0  the run ended, and all thresholds hold",
+		" 99  a threshold was violated, or iterations were dropped",
+		"104  the command line or the scenario file is wrong",
+		"105  the run was interrupted",
+		"107  the run failed",
+	},
+	Unknown: "%q is neither a command nor a URL",
+}
+
+func init() {
+	program.Commands = func() []*commandline.Command {
+		return []*commandline.Command{newLoad(), newRun(), newMerge(), newCompare(), program.Version()}
+	}
 }
 
 // statusError ends the program with a status, without a message if err is nil.
@@ -56,15 +68,15 @@ func (e *statusError) Error() string { return fmt.Sprint(e.err) }
 func (e *statusError) Unwrap() error { return e.err }
 
 // Main runs the command line args, which does not include the program's name, and returns the exit status.
-func Main(args []string, env Env) int {
+func Main(args []string, env commandline.Env) int {
 	err := run(args, env)
-	var usage *usageError
+	var usage *commandline.UsageError
 	var status *statusError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(env.Stderr, "gallop-load: %s\n%s\n", usage.wrong, usage.next)
+		fmt.Fprintf(env.Stderr, "gallop-load: %s\n%s\n", usage.Wrong, usage.Next)
 		return exitInvalid
 	case errors.As(err, &status):
 		if status.err != nil {
@@ -76,26 +88,18 @@ func Main(args []string, env Env) int {
 	return exitFailed
 }
 
-func run(args []string, env Env) error {
-	if len(args) == 0 {
-		return writeHelp(env, nil)
-	}
-	switch first := args[0]; {
-	case first == "help" || isHelp(first):
-		return help(args[1:], env)
-	case first == "-v" || first == "-version" || first == "--version":
-		return newVersion().main(args[1:], env)
-	case strings.HasPrefix(first, "-") || isTarget(first):
-		return newLoad().main(args, env)
-	}
-	if isScenarioFile(args[0]) {
-		return newRun().main(args, env)
-	}
-	c, err := find(args[0])
-	if err != nil {
+func run(args []string, env commandline.Env) error {
+	if done, err := program.Special(args, env); done {
 		return err
 	}
-	return c.main(args[1:], env)
+	first := args[0]
+	switch {
+	case strings.HasPrefix(first, "-") || isTarget(first):
+		return program.Run("load", args, env)
+	case isScenarioFile(first):
+		return program.Run("run", args, env)
+	}
+	return program.Run(first, args[1:], env)
 }
 
 // isTarget reports whether a word is a URL and not the name of a command.
@@ -115,35 +119,4 @@ func isScenarioFile(word string) bool {
 		}
 	}
 	return false
-}
-
-// isHelp reports whether a flag asks for help.
-func isHelp(typed string) bool {
-	return typed == "-h" || typed == "-help" || typed == "--help"
-}
-
-func help(args []string, env Env) error {
-	if len(args) == 0 || args[0] == "help" || isHelp(args[0]) {
-		return writeHelp(env, nil)
-	}
-	c, err := find(args[0])
-	if err != nil {
-		return err
-	}
-	return writeHelp(env, c)
-}
-
-func find(name string) (*command, error) {
-	var names []string
-	for _, c := range commands() {
-		if c.name == name {
-			return c, nil
-		}
-		names = append(names, c.name)
-	}
-	next := `Run "gallop-load help" to see the commands.`
-	if near := nearest(name, names); near != "" {
-		next = fmt.Sprintf("Did you mean %q? %s", near, next)
-	}
-	return nil, &usageError{fmt.Sprintf("%q is neither a command nor a URL", name), next}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
 )
 
@@ -17,7 +19,7 @@ var update = flag.Bool("update", false, "write what is printed to testdata")
 // printed runs a command line and returns its standard output, its standard error and its exit status.
 func printed(args ...string) (stdout, stderr string, status int) {
 	var out, errs bytes.Buffer
-	status = Main(args, Env{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
+	status = Main(args, commandline.Env{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
 	return out.String(), errs.String(), status
 }
 
@@ -58,9 +60,9 @@ func TestHelp(t *testing.T) {
 }
 
 func TestEveryCommandHasExamples(t *testing.T) {
-	for _, c := range commands() {
-		if len(c.examples) == 0 || c.short == "" || strings.HasSuffix(c.short, ".") {
-			t.Errorf("%s lacks examples or a short text without a full stop", c.name)
+	for _, c := range program.Commands() {
+		if len(c.Examples) == 0 || c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s lacks examples or a short text without a full stop", c.Name)
 		}
 	}
 }
@@ -72,14 +74,14 @@ func TestFlagsAndKeysHaveTheSameNames(t *testing.T) {
 	plural := map[string]string{"header": "headers", "check": "checks", "stage": "stages", "threshold": "thresholds", "var": "vars"}
 	keys := plan.Keys()
 	for _, o := range newSettings().flags() {
-		name := o.name
+		name := o.Name
 		if p := plural[name]; p != "" {
 			name = p
 		}
 		if i := slices.Index(keys, name); i >= 0 {
 			keys = slices.Delete(keys, i, i+1)
 		} else if !slices.Contains(onlyFlags, name) {
-			t.Errorf("the flag --%s is no key of scenario files", o.name)
+			t.Errorf("the flag --%s is no key of scenario files", o.Name)
 		}
 	}
 	for _, k := range keys {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/collect"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/live"
@@ -18,7 +20,7 @@ import (
 )
 
 // execute runs a plan, as often as --repeat says, and writes the results. Each run has a plan of its own, built from the file.
-func (s *settings) execute(env Env, p *plan.Plan, f *plan.File) error {
+func (s *settings) execute(env commandline.Env, p *plan.Plan, f *plan.File) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -77,7 +79,7 @@ func status(err error) error {
 }
 
 // once runs a plan once. It returns the result, if there is one, and why the run counts as failed.
-func (s *settings) once(env Env, p *plan.Plan, signals <-chan os.Signal) (*result.Result, error) {
+func (s *settings) once(env commandline.Env, p *plan.Plan, signals <-chan os.Signal) (*result.Result, error) {
 	name, run, err := chooseEngine(p)
 	if err != nil {
 		return nil, invalid(err)
@@ -140,7 +142,7 @@ func verdict(r *result.Result, cause error) error {
 func (s *settings) config(p *plan.Plan, engineName string, host result.Host, target result.Target) collect.Config {
 	c := collect.Config{
 		Base: result.Result{
-			Tool:   result.Tool{Name: "gallop-load", Version: version(), Go: runtime.Version(), Engine: engineName},
+			Tool:   result.Tool{Name: "gallop-load", Version: commandline.Version(), Go: runtime.Version(), Engine: engineName},
 			Host:   host,
 			Target: target,
 			Plan:   result.Plan{Name: p.Name, Connections: p.Options.Conns, Streams: p.Options.Streams, Pipeline: p.Options.Pipeline},
@@ -180,7 +182,7 @@ func (s *settings) config(p *plan.Plan, engineName string, host result.Host, tar
 }
 
 // watch shows the run while it goes on. The function that it returns ends the display.
-func (s *settings) watch(env Env, source *liveRun, stop func()) (end func()) {
+func (s *settings) watch(env commandline.Env, source *liveRun, stop func()) (end func()) {
 	if s.quiet {
 		return func() {}
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
 )
 
@@ -12,82 +14,84 @@ import (
 type settings struct {
 	plan    plan.File
 	outputs outputsFlag
-	summary string
-	plain   boolFlag
-	quiet   boolFlag
+	summary commandline.Choice
+	plain   commandline.Bool
+	quiet   commandline.Bool
 	repeat  intFlag
-	curl    stringFlag
+	curl    commandline.String
 	versus  string
 	push    string // URL of --prometheus
 }
 
-func newSettings() *settings { return &settings{summary: "full", repeat: 1} }
+func newSettings() *settings {
+	return &settings{summary: commandline.Choice{Word: "full", Words: []string{"full", "compact", "off"}}, repeat: 1}
+}
 
 // flags returns the flags of a load.
-func (s *settings) flags() []option {
+func (s *settings) flags() []commandline.Option {
 	f := &s.plan
-	text := func(to *string) *stringFlag { return (*stringFlag)(to) }
-	return []option{
-		{name: "vus", value: "N", help: "virtual users; with a rate, users created in advance", into: &f.VUs, short: "c", group: "Load"},
-		{name: "duration", value: "TIME", help: "how long to send (10s unless iterations or stages\nare given); with iterations, the longest time", into: &f.Duration, short: "d"},
-		{name: "iterations", value: "N", help: "end after N iterations, which the users share", into: &f.Iterations, short: "n"},
-		{name: "rate", value: "RATE", help: "start iterations at a rate, such as 500/s or 30/m,\nhowever slow responses are (open loop)", into: &f.Rate, short: "r"},
-		{name: "stage", value: "TIME:TARGET", help: "move the users (30s:100) or the rate (30s:500/s) to\na target; repeat the flag for further stages", into: &f.Stages},
-		{name: "executor", value: "NAME", help: "executor of k6, such as per-vu-iterations; follows from\nthe other flags", into: text(&f.Executor)},
-		{name: "max-vus", value: "N", help: "with a rate: the most users; iterations that find no\nfree user are dropped, which fails the run", into: &f.MaxVUs},
-		{name: "arrivals", value: "KIND", help: "with a rate: even or poisson (random)", into: text(&f.Arrivals)},
-		{name: "time-unit", value: "TIME", help: "unit of rates without one (1s)", into: &f.TimeUnit},
-		{name: "warm-up", value: "TIME", help: "part of the run whose figures are discarded", into: &f.WarmUp},
-		{name: "graceful-stop", value: "TIME", help: "how long iterations in flight may take at the end (30s)", into: &f.GracefulStop},
-		{name: "pause", value: "TIME", help: "how long a user waits before each request; 1s-3s for\na random time", into: &f.Pause},
-		{name: "seed", value: "N", help: "seed of random values, for runs that repeat", into: &f.Seed},
+	text := func(to *string) *commandline.String { return (*commandline.String)(to) }
+	return []commandline.Option{
+		{Name: "vus", Value: "N", Help: "virtual users; with a rate, users created in advance", Into: &f.VUs, Short: "c", Group: "Load"},
+		{Name: "duration", Value: "TIME", Help: "how long to send (10s unless iterations or stages\nare given); with iterations, the longest time", Into: &f.Duration, Short: "d"},
+		{Name: "iterations", Value: "N", Help: "end after N iterations, which the users share", Into: &f.Iterations, Short: "n"},
+		{Name: "rate", Value: "RATE", Help: "start iterations at a rate, such as 500/s or 30/m,\nhowever slow responses are (open loop)", Into: &f.Rate, Short: "r"},
+		{Name: "stage", Value: "TIME:TARGET", Help: "move the users (30s:100) or the rate (30s:500/s) to\na target; repeat the flag for further stages", Into: &f.Stages},
+		{Name: "executor", Value: "NAME", Help: "executor of k6, such as per-vu-iterations; follows from\nthe other flags", Into: text(&f.Executor)},
+		{Name: "max-vus", Value: "N", Help: "with a rate: the most users; iterations that find no\nfree user are dropped, which fails the run", Into: &f.MaxVUs},
+		{Name: "arrivals", Value: "KIND", Help: "with a rate: even or poisson (random)", Into: text(&f.Arrivals)},
+		{Name: "time-unit", Value: "TIME", Help: "unit of rates without one (1s)", Into: &f.TimeUnit},
+		{Name: "warm-up", Value: "TIME", Help: "part of the run whose figures are discarded", Into: &f.WarmUp},
+		{Name: "graceful-stop", Value: "TIME", Help: "how long iterations in flight may take at the end (30s)", Into: &f.GracefulStop},
+		{Name: "pause", Value: "TIME", Help: "how long a user waits before each request; 1s-3s for\na random time", Into: &f.Pause},
+		{Name: "seed", Value: "N", Help: "seed of random values, for runs that repeat", Into: &f.Seed},
 
-		{name: "method", value: "METHOD", help: "method (GET; with a body, POST)", into: text(&f.Method), short: "X", group: "Requests"},
-		{name: "header", value: "NAME:VALUE", help: "header; repeat the flag for more", into: &f.Headers, short: "H"},
-		{name: "body", value: "TEXT", help: "body; @FILE reads a file", into: &bodyFlag{f}, short: "b"},
-		{name: "from-curl", value: "COMMAND", help: "take URL, method, headers and body from a command of curl", into: &s.curl},
-		{name: "data", value: "FILE[:MODE]", help: "CSV or JSON lines for {{.row.COLUMN}}; modes are\nsequential, random, unique and per-user", into: &f.Data},
-		{name: "var", value: "NAME=VALUE", help: "variable for {{.NAME}}; repeat the flag for more", into: &f.Vars},
-		{name: "cookies", help: "keep the cookies of each user", into: (*boolFlag)(&f.Cookies)},
-		{name: "timeout", value: "TIME", help: "longest time of a request (1m)", into: &f.Request.Timeout},
-		{name: "redirects", value: "N", help: "follow up to N redirects", into: &f.Redirects},
+		{Name: "method", Value: "METHOD", Help: "method (GET; with a body, POST)", Into: text(&f.Method), Short: "X", Group: "Requests"},
+		{Name: "header", Value: "NAME:VALUE", Help: "header; repeat the flag for more", Into: &f.Headers, Short: "H"},
+		{Name: "body", Value: "TEXT", Help: "body; @FILE reads a file", Into: &bodyFlag{f}, Short: "b"},
+		{Name: "from-curl", Value: "COMMAND", Help: "take URL, method, headers and body from a command of curl", Into: &s.curl},
+		{Name: "data", Value: "FILE[:MODE]", Help: "CSV or JSON lines for {{.row.COLUMN}}; modes are\nsequential, random, unique and per-user", Into: &f.Data},
+		{Name: "var", Value: "NAME=VALUE", Help: "variable for {{.NAME}}; repeat the flag for more", Into: &f.Vars},
+		{Name: "cookies", Help: "keep the cookies of each user", Into: (*commandline.Bool)(&f.Cookies)},
+		{Name: "timeout", Value: "TIME", Help: "longest time of a request (1m)", Into: &f.Request.Timeout},
+		{Name: "redirects", Value: "N", Help: "follow up to N redirects", Into: &f.Redirects},
 
-		{name: "expect", value: "STATUSES", help: "statuses that are not failures (200-399), such as\n2xx,406", into: &f.Expect, group: "Checks and thresholds"},
-		{name: "check", value: "CHECK", help: "condition for responses: 'status=2xx', 'body contains ok',\n'header:content-type=application/json', 'json .id == 7',\nor an expression; repeat the flag for more", into: &f.Checks},
-		{name: "threshold", value: "THRESHOLD", help: "condition for the result, as in k6:\n'http_req_duration:p(95)<500', 'http_req_failed:rate<1%',\n'dropped:count==0'; repeat the flag for more", into: &f.Thresholds},
-		{name: "abort-on-fail", help: "end the run when a threshold is violated", into: (*boolFlag)(&f.AbortOnFail)},
-		{name: "delay-abort-eval", value: "TIME", help: "how long violated thresholds cannot end the run", into: &f.DelayAbortEval},
+		{Name: "expect", Value: "STATUSES", Help: "statuses that are not failures (200-399), such as\n2xx,406", Into: &f.Expect, Group: "Checks and thresholds"},
+		{Name: "check", Value: "CHECK", Help: "condition for responses: 'status=2xx', 'body contains ok',\n'header:content-type=application/json', 'json .id == 7',\nor an expression; repeat the flag for more", Into: &f.Checks},
+		{Name: "threshold", Value: "THRESHOLD", Help: "condition for the result, as in k6:\n'http_req_duration:p(95)<500', 'http_req_failed:rate<1%',\n'dropped:count==0'; repeat the flag for more", Into: &f.Thresholds},
+		{Name: "abort-on-fail", Help: "end the run when a threshold is violated", Into: (*commandline.Bool)(&f.AbortOnFail)},
+		{Name: "delay-abort-eval", Value: "TIME", Help: "how long violated thresholds cannot end the run", Into: &f.DelayAbortEval},
 
-		{name: "proto", value: "PROTOCOL", help: "auto, http1 or http2", into: text(&f.Proto), group: "Connections"},
-		{name: "conns", value: "N", help: "connections (HTTP/1.1: one per user, HTTP/2: one)", into: &f.Conns},
-		{name: "streams", value: "N", help: "HTTP/2: streams per connection at a time (100)", into: &f.Streams},
-		{name: "pipeline", value: "N", help: "HTTP/1.1: requests in flight per connection (1)", into: &f.Pipeline},
-		{name: "per-conn", value: "N", help: "replace connections after N requests", into: &f.PerConn},
-		{name: "hold", value: "N", help: "idle connections to hold open besides", into: &f.Hold},
-		{name: "unix", value: "PATH", help: "connect to a unix socket", into: text(&f.Unix)},
-		{name: "connect-to", value: "HOST:PORT", help: "connect to another address than that of the URL", into: text(&f.ConnectTo)},
-		{name: "resolve", value: "HOST:PORT:ADDRESS", help: "address of the URL's host, as for curl", into: text(&f.Resolve)},
-		{name: "local", value: "ADDRESSES", help: "local addresses to connect from in turn, such as\n127.0.0.0/28", into: &f.Local},
-		{name: "proxy", value: "URL", help: "connect through a proxy", into: text(&f.Proxy)},
-		{name: "dial-timeout", value: "TIME", help: "longest time to connect (10s)", into: &f.DialTimeout},
-		{name: "insecure", help: "do not verify the server's certificate", into: (*boolFlag)(&f.Insecure)},
-		{name: "cert", value: "FILE", help: "client certificate, in PEM", into: text(&f.Cert)},
-		{name: "key", value: "FILE", help: "private key of the client certificate, in PEM", into: text(&f.Key)},
-		{name: "ca", value: "FILE", help: "certificates to trust, in PEM", into: text(&f.CA)},
-		{name: "server-name", value: "NAME", help: "name for SNI and for verifying the certificate", into: text(&f.ServerName)},
+		{Name: "proto", Value: "PROTOCOL", Help: "auto, http1 or http2", Into: text(&f.Proto), Group: "Connections"},
+		{Name: "conns", Value: "N", Help: "connections (HTTP/1.1: one per user, HTTP/2: one)", Into: &f.Conns},
+		{Name: "streams", Value: "N", Help: "HTTP/2: streams per connection at a time (100)", Into: &f.Streams},
+		{Name: "pipeline", Value: "N", Help: "HTTP/1.1: requests in flight per connection (1)", Into: &f.Pipeline},
+		{Name: "per-conn", Value: "N", Help: "replace connections after N requests", Into: &f.PerConn},
+		{Name: "hold", Value: "N", Help: "idle connections to hold open besides", Into: &f.Hold},
+		{Name: "unix", Value: "PATH", Help: "connect to a unix socket", Into: text(&f.Unix)},
+		{Name: "connect-to", Value: "HOST:PORT", Help: "connect to another address than that of the URL", Into: text(&f.ConnectTo)},
+		{Name: "resolve", Value: "HOST:PORT:ADDRESS", Help: "address of the URL's host, as for curl", Into: text(&f.Resolve)},
+		{Name: "local", Value: "ADDRESSES", Help: "local addresses to connect from in turn, such as\n127.0.0.0/28", Into: &f.Local},
+		{Name: "proxy", Value: "URL", Help: "connect through a proxy", Into: text(&f.Proxy)},
+		{Name: "dial-timeout", Value: "TIME", Help: "longest time to connect (10s)", Into: &f.DialTimeout},
+		{Name: "insecure", Help: "do not verify the server's certificate", Into: (*commandline.Bool)(&f.Insecure)},
+		{Name: "cert", Value: "FILE", Help: "client certificate, in PEM", Into: text(&f.Cert)},
+		{Name: "key", Value: "FILE", Help: "private key of the client certificate, in PEM", Into: text(&f.Key)},
+		{Name: "ca", Value: "FILE", Help: "certificates to trust, in PEM", Into: text(&f.CA)},
+		{Name: "server-name", Value: "NAME", Help: "name for SNI and for verifying the certificate", Into: text(&f.ServerName)},
 
-		{name: "engine", value: "ENGINE", help: "raw (fast), client (proxies, redirects), or auto", into: text(&f.Engine), group: "Generator"},
-		{name: "threads", value: "N", help: "threads of the raw engine (1)", into: &f.Threads},
-		{name: "grain", value: "TIME", help: "raw engine with a rate: how long to sleep between two\nlooks at the clock", into: &f.Grain},
-		{name: "server-pid", value: "PID", help: "process whose processor time and memory to watch (the\none that listens on the port of a local URL)", into: &f.ServerPID},
+		{Name: "engine", Value: "ENGINE", Help: "raw (fast), client (proxies, redirects), or auto", Into: text(&f.Engine), Group: "Generator"},
+		{Name: "threads", Value: "N", Help: "threads of the raw engine (1)", Into: &f.Threads},
+		{Name: "grain", Value: "TIME", Help: "raw engine with a rate: how long to sleep between two\nlooks at the clock", Into: &f.Grain},
+		{Name: "server-pid", Value: "PID", Help: "process whose processor time and memory to watch (the\none that listens on the port of a local URL)", Into: &f.ServerPID},
 
-		{name: "output", value: "FORMAT[=FILE]", help: "write the result as " + strings.Join(outputNames(), ", ") + ";\nrepeat the flag for more", into: &s.outputs, short: "o", group: "Results"},
-		{name: "summary", value: "FORM", help: "full, compact or off", into: &choiceFlag{&s.summary, []string{"full", "compact", "off"}}},
-		{name: "repeat", value: "N", help: "run N times, for statistics", into: &s.repeat},
-		{name: "versus", value: "URL", help: "put a second target under load in turn with the first\none (6 times each unless --repeat says otherwise), and\ncompare both", into: text(&s.versus)},
-		{name: "prometheus", value: "URL", help: "send the figures of each second by remote write", into: text(&s.push)},
-		{name: "plain", help: "print a line per second instead of the live view", into: &s.plain},
-		{name: "quiet", help: "print nothing while the run goes on", into: &s.quiet},
+		{Name: "output", Value: "FORMAT[=FILE]", Help: "write the result as " + strings.Join(outputNames(), ", ") + ";\nrepeat the flag for more", Into: &s.outputs, Short: "o", Group: "Results"},
+		{Name: "summary", Value: "FORM", Help: "full, compact or off", Into: &s.summary},
+		{Name: "repeat", Value: "N", Help: "run N times, for statistics", Into: &s.repeat},
+		{Name: "versus", Value: "URL", Help: "put a second target under load in turn with the first\none (6 times each unless --repeat says otherwise), and\ncompare both", Into: text(&s.versus)},
+		{Name: "prometheus", Value: "URL", Help: "send the figures of each second by remote write", Into: text(&s.push)},
+		{Name: "plain", Help: "print a line per second instead of the live view", Into: &s.plain},
+		{Name: "quiet", Help: "print nothing while the run goes on", Into: &s.quiet},
 	}
 }
 

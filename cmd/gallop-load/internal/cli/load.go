@@ -5,16 +5,18 @@ import (
 	"os"
 	"strings"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
 )
 
-func newLoad() *command {
+func newLoad() *commandline.Command {
 	s := newSettings()
-	c := &command{
-		name:  "load",
-		args:  "URL",
-		short: "Send requests to a URL; the name of the command may be left out",
-		long: `
+	c := &commandline.Command{
+		Name:  "load",
+		Args:  "URL",
+		Short: "Send requests to a URL; the name of the command may be left out",
+		Long: `
 Sends GET requests with one user for 10 seconds, unless flags say otherwise. A user
 sends a request, waits for the response, and sends the next one (closed loop). With
 --rate, requests are sent when they are due, and latencies count from then (open loop).
@@ -24,8 +26,8 @@ The path, headers and the body may have templates: {{seq}}, {{user}}, {{uuid}},
 
 Ctrl-C ends the run and prints the summary. A second Ctrl-C does not wait for requests
 in flight.`,
-		flags: s.flags(),
-		examples: []example{
+		Flags: s.flags(),
+		Examples: [][2]string{
 			{"25 users for 30 seconds", "gallop-load -c 25 -d 30s http://localhost:8080/"},
 			{"500 requests per second, whatever the server does", "gallop-load -r 500/s -d 1m http://localhost:8080/"},
 			{"Ramp up to 100 users, stay, and ramp down", "gallop-load --stage 30s:100 --stage 1m:100 --stage 10s:0 http://localhost:8080/"},
@@ -33,30 +35,30 @@ in flight.`,
 			{"Post rows of a file as JSON", "gallop-load -X POST --data users.csv -H content-type:application/json \\\n    -b '{\"name\": \"{{.row.name | json}}\"}' http://localhost:8080/users"},
 		},
 	}
-	c.run = func(env Env, args []string) error {
+	c.Run = func(env commandline.Env, args []string) error {
 		if err := s.fromCurl(); err != nil {
 			return err
 		}
 		switch {
 		case len(args) > 1:
-			return &usageError{fmt.Sprintf("there is one target, but %q is a second one", args[1]), "Use a scenario file for several URLs: gallop-load help run."}
+			return commandline.Usage(fmt.Sprintf("there is one target, but %q is a second one", args[1]), "Use a scenario file for several URLs: gallop-load help run.")
 		case len(args) == 1:
 			s.plan.Target = args[0]
 		case s.plan.Target == "":
-			return &usageError{"there is no URL", "Name the target, such as gallop-load http://localhost:8080/."}
+			return commandline.Usage("there is no URL", "Name the target, such as gallop-load http://localhost:8080/.")
 		}
 		return s.start(env, &s.plan)
 	}
 	return c
 }
 
-func newRun() *command {
+func newRun() *commandline.Command {
 	s := newSettings()
-	c := &command{
-		name:  "run",
-		args:  "FILE [URL]",
-		short: "Run a scenario file",
-		long: `
+	c := &commandline.Command{
+		Name:  "run",
+		Args:  "FILE [URL]",
+		Short: "Run a scenario file",
+		Long: `
 Runs the scenarios of a file in YAML or JSON. The keys of the file are the names of the
 flags; flags override the file, and a URL overrides its target. For example:
 
@@ -78,18 +80,18 @@ flags; flags override the file, and a URL overrides its target. For example:
 
 With the key scenarios, several scenarios run side by side, each with its own executor,
 requests, and startTime.`,
-		flags: s.flags(),
-		examples: []example{
+		Flags: s.flags(),
+		Examples: [][2]string{
 			{"Run a file", "gallop-load run load.yml"},
 			{"Run it against another server, with more users", "gallop-load run -c 100 load.yml https://staging.example.com"},
 		},
 	}
-	c.run = func(env Env, args []string) error {
+	c.Run = func(env commandline.Env, args []string) error {
 		switch {
 		case len(args) == 0:
-			return &usageError{"there is no scenario file", "Name one, such as gallop-load run load.yml."}
+			return commandline.Usage("there is no scenario file", "Name one, such as gallop-load run load.yml.")
 		case len(args) > 2:
-			return &usageError{fmt.Sprintf("run takes a file and a URL, but %q is a third argument", args[2]), c.seeHelp()}
+			return commandline.Usage(fmt.Sprintf("run takes a file and a URL, but %q is a third argument", args[2]), c.SeeHelp())
 		}
 		f, err := plan.ReadFile(args[0])
 		if err != nil {
@@ -117,7 +119,7 @@ func (s *settings) fromCurl() error {
 	}
 	f, err := plan.FromCurl(string(s.curl))
 	if err != nil {
-		return &usageError{"--from-curl: " + err.Error(), "Give the command in one argument: --from-curl \"curl -H 'a: b' URL\"."}
+		return commandline.Usage("--from-curl: "+err.Error(), "Give the command in one argument: --from-curl \"curl -H 'a: b' URL\".")
 	}
 	given := s.plan
 	s.plan = *f
@@ -126,7 +128,7 @@ func (s *settings) fromCurl() error {
 }
 
 // start builds the plan and runs it.
-func (s *settings) start(env Env, f *plan.File) error {
+func (s *settings) start(env commandline.Env, f *plan.File) error {
 	p, err := f.Build()
 	if err != nil {
 		return invalid(err)
@@ -138,7 +140,7 @@ func (s *settings) start(env Env, f *plan.File) error {
 }
 
 // terminal reports whether a file is a terminal that can show a live view.
-func terminal(env Env) bool {
+func terminal(env commandline.Env) bool {
 	return env.Terminal && env.Getenv("TERM") != "dumb" && env.Getenv("CI") == ""
 }
 

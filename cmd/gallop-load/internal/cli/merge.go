@@ -3,33 +3,35 @@ package cli
 import (
 	"fmt"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/threshold"
 )
 
-func newMerge() *command {
+func newMerge() *commandline.Command {
 	s := newSettings()
-	c := &command{
-		name:  "merge",
-		args:  "FILE FILE...",
-		short: "Merge the results of several processes",
-		long: `
+	c := &commandline.Command{
+		Name:  "merge",
+		Args:  "FILE FILE...",
+		Short: "Merge the results of several processes",
+		Long: `
 Reads results that --output json has written, and merges them as if one process had
 sent everything: counts add up, and percentiles come from the merged histograms.
 Thresholds are evaluated again for the whole, and decide the exit status.`,
-		flags: []option{
-			{name: "output", value: "FORMAT[=FILE]", help: "write the merged result; see gallop-load help load", into: &s.outputs, short: "o"},
-			{name: "summary", value: "FORM", help: "full, compact or off", into: &choiceFlag{&s.summary, []string{"full", "compact", "off"}}},
+		Flags: []commandline.Option{
+			{Name: "output", Value: "FORMAT[=FILE]", Help: "write the merged result; see gallop-load help load", Into: &s.outputs, Short: "o"},
+			{Name: "summary", Value: "FORM", Help: "full, compact or off", Into: &s.summary},
 		},
-		examples: []example{
+		Examples: [][2]string{
 			{"Merge the results of two machines", "gallop-load merge a.json b.json"},
 			{"Keep the merged result", "gallop-load merge -o json=all.json part-*.json"},
 		},
 	}
-	c.run = func(env Env, args []string) error {
+	c.Run = func(env commandline.Env, args []string) error {
 		if len(args) == 0 {
-			return &usageError{"there is no result to merge", c.seeHelp()}
+			return commandline.Usage("there is no result to merge", c.SeeHelp())
 		}
 		if err := s.outputs.check(); err != nil {
 			return invalid(err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/client"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
@@ -126,7 +128,7 @@ func (o outputsFlag) toStdout() bool {
 }
 
 // write writes the results, one after the other into the same file.
-func (o outputsFlag) write(env Env, results []*result.Result) error {
+func (o outputsFlag) write(env commandline.Env, results []*result.Result) error {
 	for _, out := range o {
 		if err := out.write(env, results); err != nil {
 			return fmt.Errorf("--output %s: %w", out.writer.name, err)
@@ -135,7 +137,7 @@ func (o outputsFlag) write(env Env, results []*result.Result) error {
 	return nil
 }
 
-func (o output) write(env Env, results []*result.Result) (err error) {
+func (o output) write(env commandline.Env, results []*result.Result) (err error) {
 	w := env.Stdout
 	if o.file != "" {
 		file, err := os.Create(o.file)
@@ -149,15 +151,15 @@ func (o output) write(env Env, results []*result.Result) (err error) {
 }
 
 // summarise writes the summary. It goes to standard error if a format goes to standard output.
-func (s *settings) summarise(env Env, r *result.Result) error {
-	if s.summary == "off" {
+func (s *settings) summarise(env commandline.Env, r *result.Result) error {
+	if s.summary.Word == "off" {
 		return nil
 	}
 	w := env.Stdout
 	if s.outputs.toStdout() {
 		w = env.Stderr
 	}
-	if s.summary == "compact" {
+	if s.summary.Word == "compact" {
 		return plainText(w, r)
 	}
 	return report.Text(w, r, styleFor(w))

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/remote"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
@@ -25,7 +27,7 @@ type pusher struct {
 
 // newPusher returns a pusher for the URL of the flag --prometheus. The URL may have a user name and a password, and the
 // variable GALLOP_LOAD_PROMETHEUS_TOKEN may have a bearer token.
-func newPusher(env Env, target string, run *liveRun) (*pusher, error) {
+func newPusher(env commandline.Env, target string, run *liveRun) (*pusher, error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		return nil, errors.New("--prometheus: the URL is not valid")

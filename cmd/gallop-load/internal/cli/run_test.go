@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 )
@@ -25,7 +27,7 @@ import (
 // TestMain lets the test binary act as gallop-load, so that signals can be sent to it.
 func TestMain(m *testing.M) {
 	if os.Getenv("GALLOP_LOAD_TEST_COMMAND") != "" {
-		os.Exit(Main(os.Args[1:], Env{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}))
+		os.Exit(Main(os.Args[1:], commandline.Env{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}))
 	}
 	os.Exit(m.Run())
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/compare"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
@@ -14,7 +16,7 @@ import (
 const versusRepeats = 6
 
 // against puts two targets under load in turn and compares them.
-func (s *settings) against(env Env, f *plan.File, signals <-chan os.Signal) error {
+func (s *settings) against(env commandline.Env, f *plan.File, signals <-chan os.Signal) error {
 	n := int(s.repeat)
 	if n == 1 {
 		n = versusRepeats

@@ -1,20 +1,15 @@
 // Package cli is the command line of gallop: its commands, their flags and their help texts.
 //
-// cli.go is the entry point. command.go parses flags and reports mistakes. help.go writes the
-// help texts, and units.go defines the types of flags. Each command has a file of its own.
+// cli.go is the entry point, and units.go defines types of flags. Each command has a file of its own. Package commandline parses
+// flags and writes help texts.
 package cli
 
 import (
 	"errors"
 	"fmt"
-	"io"
-)
 
-// Env is the part of the process that a command uses.
-type Env struct {
-	Stdout, Stderr io.Writer
-	Getenv         func(string) string
-}
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+)
 
 // The exit statuses of gallop.
 const (
@@ -23,16 +18,29 @@ const (
 	exitUsage  = 2 // the command line is wrong
 )
 
-// commands returns all commands, in the order in which the help lists them.
-func commands() []*command {
-	return []*command{newServe(), newLoad(), newVersion()}
+// program is the program with its commands.
+var program = &commandline.Program{
+	Name:  "gallop",
+	Intro: `The command of gallop, an HTTP stack for Go. To begin, run "gallop serve".`,
+	Usage: []string{"gallop COMMAND [flags]"},
+	Examples: [][2]string{
+		{"Serve the working directory", "gallop serve"},
+		{"Show what serve can do", "gallop help serve"},
+	},
+	Unknown: "there is no command %q",
+}
+
+func init() {
+	program.Commands = func() []*commandline.Command {
+		return []*commandline.Command{newServe(), newLoad(), program.Version()}
+	}
 }
 
 // Main runs the command line args, which does not include the program's name, and returns
 // the exit status.
-func Main(args []string, env Env) int {
+func Main(args []string, env commandline.Env) int {
 	err := run(args, env)
-	var usage *usageError
+	var usage *commandline.UsageError
 	var other exitStatus
 	switch {
 	case err == nil:
@@ -40,58 +48,16 @@ func Main(args []string, env Env) int {
 	case errors.As(err, &other):
 		return int(other)
 	case errors.As(err, &usage):
-		fmt.Fprintf(env.Stderr, "gallop: %s\n%s\n", usage.wrong, usage.next)
+		fmt.Fprintf(env.Stderr, "gallop: %s\n%s\n", usage.Wrong, usage.Next)
 		return exitUsage
 	}
 	fmt.Fprintf(env.Stderr, "gallop: %v\n", err)
 	return exitFailed
 }
 
-func run(args []string, env Env) error {
-	if len(args) == 0 {
-		return writeHelp(env, nil)
-	}
-	if args[0] == "help" || isHelp(args[0]) {
-		return help(args[1:], env)
-	}
-	switch args[0] {
-	case "-v", "-version", "--version":
-		args = append([]string{"version"}, args[1:]...)
-	}
-	c, err := find(args[0])
-	if err != nil {
+func run(args []string, env commandline.Env) error {
+	if done, err := program.Special(args, env); done {
 		return err
 	}
-	return c.main(args[1:], env)
-}
-
-// isHelp reports whether a flag asks for help.
-func isHelp(typed string) bool {
-	return typed == "-h" || typed == "-help" || typed == "--help"
-}
-
-func help(args []string, env Env) error {
-	if len(args) == 0 || args[0] == "help" || isHelp(args[0]) {
-		return writeHelp(env, nil)
-	}
-	c, err := find(args[0])
-	if err != nil {
-		return err
-	}
-	return writeHelp(env, c)
-}
-
-func find(name string) (*command, error) {
-	var names []string
-	for _, c := range commands() {
-		if c.name == name {
-			return c, nil
-		}
-		names = append(names, c.name)
-	}
-	next := `Run "gallop help" to see the commands.`
-	if near := nearest(name, names); near != "" {
-		next = fmt.Sprintf("Did you mean %q? %s", near, next)
-	}
-	return nil, &usageError{fmt.Sprintf("there is no command %q", name), next}
+	return program.Run(args[0], args[1:], env)
 }

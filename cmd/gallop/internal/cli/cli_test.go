@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
+
 	"github.com/gallop-http/gallop"
 )
 
@@ -18,7 +20,7 @@ var update = flag.Bool("update", false, "write what is printed to testdata")
 // printed runs a command line and returns its standard output, its standard error and its exit status.
 func printed(args ...string) (stdout, stderr string, status int) {
 	var out, errs bytes.Buffer
-	status = Main(args, Env{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
+	status = Main(args, commandline.Env{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
 	return out.String(), errs.String(), status
 }
 
@@ -57,9 +59,9 @@ func TestHelp(t *testing.T) {
 }
 
 func TestEveryCommandHasExamples(t *testing.T) {
-	for _, c := range commands() {
-		if len(c.examples) == 0 || c.short == "" || strings.HasSuffix(c.short, ".") {
-			t.Errorf("%s lacks examples or a short text without a full stop", c.name)
+	for _, c := range program.Commands() {
+		if len(c.Examples) == 0 || c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s lacks examples or a short text without a full stop", c.Name)
 		}
 	}
 }
@@ -245,11 +247,11 @@ func TestUnits(t *testing.T) {
 }
 
 func TestFlagsMayFollowArguments(t *testing.T) {
-	var echo boolFlag
-	var addr stringFlag
+	var echo commandline.Bool
+	var addr commandline.String
 	port := portFlag{port: "8080"}
-	c := &command{name: "x", flags: []option{{"echo", "", "", &echo, ""}, {"addr", "A", "", &addr, ""}, {"port", "P", "", &port, "p"}}}
-	rest, err := c.parse([]string{"dir", "--echo", "-addr=:1", "more", "-p", "2", "-", "--", "--echo", "-x"})
+	c := &commandline.Command{Name: "x", Flags: []commandline.Option{{Name: "echo", Into: &echo}, {Name: "addr", Value: "A", Into: &addr}, {Name: "port", Value: "P", Into: &port, Short: "p"}}}
+	rest, err := c.Parse([]string{"dir", "--echo", "-addr=:1", "more", "-p", "2", "-", "--", "--echo", "-x"})
 	if got := strings.Join(rest, " "); err != nil || got != "dir more - --echo -x" || !bool(echo) || addr != ":1" || port.port != "2" {
 		t.Errorf("%q, %v, %v, %q, %q", got, err, echo, addr, port.port)
 	}

@@ -8,30 +8,32 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+
+	"github.com/gallop-http/gallop/cmd/internal/commandline"
 )
 
 // loader is the program behind "gallop load". It is a module of its own, so that its libraries are no dependencies of gallop.
 const loader = "gallop-load"
 
-func newLoad() *command {
-	return &command{
-		name:  "load",
-		args:  "[ARGUMENTS]",
-		short: "Put an HTTP server under load, with gallop-load",
-		long: `
+func newLoad() *commandline.Command {
+	return &commandline.Command{
+		Name:  "load",
+		Args:  "[ARGUMENTS]",
+		Short: "Put an HTTP server under load, with gallop-load",
+		Long: `
 Runs the program gallop-load with the same arguments. Gallop looks for it in its own
 directory, then in PATH. Run "gallop load help" to see what gallop-load can do.
 
 To install gallop-load:
   git clone https://github.com/gallop-http/gallop
   cd gallop/cmd/gallop-load && go install .`,
-		examples: []example{
+		Examples: [][2]string{
 			{"10 users for 10 seconds", "gallop load -c 10 http://localhost:8080/"},
 			{"500 requests per second", "gallop load --rate 500/s http://localhost:8080/"},
 			{"Run a scenario file", "gallop load run load.yml"},
 		},
-		passes: true,
-		run:    load,
+		Passes: true,
+		Run:    load,
 	}
 }
 
@@ -41,7 +43,7 @@ type exitStatus int
 func (exitStatus) Error() string { return "the program failed" }
 
 // load runs gallop-load.
-func load(env Env, args []string) error {
+func load(env commandline.Env, args []string) error {
 	program, err := findLoader()
 	if err != nil {
 		return err

@@ -4,46 +4,13 @@ import (
 	"errors"
 	"math"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// The types below are flag.Values. The text of their errors follows the flag as it was typed:
+// The types below are flag.Values, beside those of package commandline. The text of their errors follows the flag as it was typed:
 // "--grace must be …".
-
-type stringFlag string
-
-func (f *stringFlag) String() string     { return string(*f) }
-func (f *stringFlag) Set(s string) error { *f = stringFlag(s); return nil }
-
-type boolFlag bool
-
-func (f *boolFlag) String() string { return strconv.FormatBool(bool(*f)) }
-func (f *boolFlag) Set(s string) error {
-	b, err := strconv.ParseBool(s)
-	if err != nil {
-		return errors.New("must be true or false, not " + strconv.Quote(s))
-	}
-	*f = boolFlag(b)
-	return nil
-}
-
-// choiceFlag is one of a list of words.
-type choiceFlag struct {
-	word  string
-	words []string
-}
-
-func (f *choiceFlag) String() string { return f.word }
-func (f *choiceFlag) Set(s string) error {
-	if !slices.Contains(f.words, s) {
-		return errors.New("must be one of " + strings.Join(f.words, ", ") + ", not " + strconv.Quote(s))
-	}
-	f.word = s
-	return nil
-}
 
 // addrFlag is HOST:PORT, HOST, :PORT or PORT. It is empty if the flag was not given, and never
 // set to empty: if a script's variable is unset, the server must not listen on all interfaces.
