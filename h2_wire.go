@@ -89,11 +89,14 @@ func (q *h2Queue) push(st *h2Stream) {
 	q.last = st
 }
 
-// pop returns the first stream, or nil.
+// pop returns the first stream, or nil. An empty queue keeps no stream, which another connection may have got meanwhile.
 func (q *h2Queue) pop() *h2Stream {
 	st := q.first
-	if st != nil {
-		q.first, st.next = st.next, nil
+	if st == nil {
+		return nil
+	}
+	if q.first, st.next = st.next, nil; q.first == nil {
+		q.last = nil
 	}
 	return st
 }

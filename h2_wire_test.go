@@ -34,3 +34,26 @@ func TestH2Ready(t *testing.T) {
 	}
 	push(0, true)
 }
+
+// A queue that has become empty keeps no stream, whether it was popped or removed. It would keep it for as long as the connection
+// is open.
+func TestH2QueueKeepsNothing(t *testing.T) {
+	var q h2Queue
+	streams := make([]h2Stream, 3)
+	for i := range streams {
+		q.push(&streams[i])
+	}
+	q.remove(&streams[2])
+	if q.last != &streams[1] {
+		t.Error("the last stream is not the one before the removed one")
+	}
+	for q.pop() != nil {
+	}
+	if q.first != nil || q.last != nil {
+		t.Errorf("the queue keeps %p, %p", q.first, q.last)
+	}
+	q.push(&streams[0])
+	if q.pop() != &streams[0] || q.pop() != nil {
+		t.Error("the queue does not work after it was empty")
+	}
+}
