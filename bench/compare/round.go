@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gallop-http/gallop/bench/certificate"
 	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/measure"
 	"github.com/gallop-http/gallop/examples/arena/postgres"
@@ -65,6 +66,9 @@ var aloneServers = map[string]string{"gallop-alone": "./alone/gallop", "fasthttp
 // uncached ends the names of servers whose file handler has no cache.
 const uncached = "-uncached"
 
+// pair is the file with the certificate and key of servers that serve TLS.
+const pair = "pair.pem"
+
 // newHall builds what the comparisons need.
 func newHall(all []comparison) (h *hall, err error) {
 	h = &hall{}
@@ -108,6 +112,11 @@ func (h *hall) furnish(all []comparison) error {
 	}
 	if err := h.writeFiles(all); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(all, func(c comparison) bool { return c.tls }) {
+		if err := certificate.Write(h.program(pair)); err != nil {
+			return err
+		}
 	}
 	if slices.ContainsFunc(all, func(c comparison) bool { return c.beside }) {
 		if err := h.startService(); err != nil {
@@ -193,6 +202,15 @@ type target struct {
 	conns   int
 	length  time.Duration
 	shared  bool
+	tls     bool
+}
+
+// url returns the URL of a path on the server.
+func (t target) url(path string) string {
+	if t.tls {
+		return "https://" + t.address + path
+	}
+	return "http://" + t.address + path
 }
 
 // pinned returns a command that runs on one core, or on all cores if shared is set.
@@ -210,6 +228,9 @@ func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
 		kind, app = cached, app+uncached
 	}
 	program, args := h.program("peer"), []string{"-server", kind, "-app", app, "-address", address, "-redis", h.store, "-neighbor", "http://" + h.neighbor, "-files", h.files(c.workload)}
+	if c.tls {
+		args = append(args, "-tls", h.program(pair))
+	}
 	if fiberServers[server] != "" || aloneServers[server] != "" {
 		program, args = h.program(server), []string{address}
 	} else if name, ok := arrangement(server); ok {
@@ -268,7 +289,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 			return s, err
 		}
 	}
-	running, err := r.load.start(target{address, c.conns, length, c.shared})
+	running, err := r.load.start(target{address, c.conns, length, c.shared, c.tls})
 	if err != nil {
 		return s, err
 	}

@@ -20,6 +20,7 @@ type workload struct {
 	rivals []rival
 	shared bool                   // server and load share all processors instead of having one each
 	procs  int                    // the server's GOMAXPROCS; 0 means 1, or the default if processors are shared
+	tls    bool                   // the servers serve TLS
 	beside bool                   // latencies are those of a goroutine beside the server, and 0 connections are allowed
 	redis  bool                   // the app needs a Redis server
 	items  bool                   // the servers need PostgreSQL
@@ -64,6 +65,13 @@ var workloads = map[string]workload{
 			{cpu, "gallop", "fasthttp", .65, 4096},
 			{cpu, "gallop", "floor", 1.08, 0},
 		},
+	},
+	"tls": {
+		about:  "hello over TLS 1.3, on connections that stay open",
+		app:    "hello",
+		tls:    true,
+		rivals: under(wrk{}, "fasthttp", "gallop", "nethttp"),
+		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
 	},
 	"memory": {
 		about:  "hello by programs that hold one server each",

@@ -43,7 +43,7 @@ func (l wrking) run(d time.Duration) (outcome, error) {
 		script = l.script
 	}
 	args = append(args, "-s", filepath.Join("wrk", script+".lua"))
-	out, err := pinned(l.shared, 1, "wrk", append(args, "http://"+l.address+l.path)...).CombinedOutput()
+	out, err := pinned(l.shared, 1, "wrk", append(args, l.url(l.path))...).CombinedOutput()
 	if err != nil {
 		return outcome{}, fmt.Errorf("wrk: %w\n%s", err, out)
 	}

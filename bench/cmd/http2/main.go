@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gallop-http/gallop/bench/certificate"
 	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/measure"
 )
@@ -178,7 +179,7 @@ func newHall() (h *hall, err error) {
 	if err := child.Run("go", "build", "-o", h.peer, "./cmd/peer"); err != nil {
 		return nil, err
 	}
-	if err := writePair(h.pem); err != nil {
+	if err := certificate.Write(h.pem); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(h.root, 0o700); err != nil {

@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&o.files, "files", ".", "directory that the app static serves")
 	flag.BoolVar(&o.prefork, "prefork", false, "serve with GOMAXPROCS processes that share the port")
 	flag.BoolVar(&o.h2c, "h2c", false, "let gallop and nethttp also serve HTTP/2 without TLS")
-	flag.StringVar(&o.tls, "tls", "", "serve gallop or nethttp over TLS, with the certificate and the key in this PEM file")
+	flag.StringVar(&o.tls, "tls", "", "serve gallop, nethttp or fasthttp over TLS, with the certificate and the key in this PEM file")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile to this file until SIGTERM")
 	flag.Parse()
 	if err := run(o); err != nil {

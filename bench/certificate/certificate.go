@@ -1,6 +1,5 @@
-//go:build linux
-
-package main
+// Package certificate makes the certificate with which servers under comparison serve TLS.
+package certificate
 
 import (
 	"crypto/ecdsa"
@@ -14,8 +13,8 @@ import (
 	"time"
 )
 
-// writePair writes a certificate for 127.0.0.1 and its key into a file.
-func writePair(file string) error {
+// Write writes a new certificate for 127.0.0.1 and its key into a PEM file.
+func Write(file string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
