@@ -47,14 +47,15 @@ func Cell(file, cell string) (value float64, ok bool) {
 	return value * factor, ok && err == nil
 }
 
-// LookUp returns what a file of results has in a column, in the row of a name, or of two that are divided. The first table that has
-// it counts. Single rounds do not if there are medians.
+// LookUp returns what a file of results has in a column, in the row of a name, or of two that are divided. A name may have several
+// words, with more spaces between them in the file. The first table that has the row counts. Single rounds do not if there are medians.
 func LookUp(file, row, column string) (value float64, ok bool) {
 	row, base, divided := strings.Cut(row, " ÷ ")
+	start := regexp.MustCompile(`^` + strings.Join(strings.Fields(regexp.QuoteMeta(row)), ` +`) + `  `)
 	end := 0 // where the column ends, to the right
 	for line := range strings.SplitSeq(medians(file), "\n") {
 		text := []rune(line)
-		if strings.HasPrefix(line, row+"  ") && end > 0 && end <= len(text) {
+		if start.MatchString(line) && end > 0 && end <= len(text) {
 			more, _, _ := strings.Cut(string(text[end:]), " ")
 			cell := string(text[:end]) + more
 			if v, err := strconv.ParseFloat(cell[strings.LastIndexByte(cell, ' ')+1:], 64); err == nil {
