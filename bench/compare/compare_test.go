@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/bench/micro"
 )
 
 const wrkOutput = `Running 2s test @ http://127.0.0.1:36803/
@@ -80,8 +82,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// TestReadmeHasTheWorkloads shows that bench/README.md has a line for each workload.
-func TestReadmeHasTheWorkloads(t *testing.T) {
+// TestReadmeHasTheRows shows that bench/README.md has a line for each workload and each row of Go benchmarks.
+func TestReadmeHasTheRows(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +99,11 @@ func TestReadmeHasTheWorkloads(t *testing.T) {
 	for name := range workloads {
 		if !listed[name] {
 			t.Errorf("README.md has no workload %s", name)
+		}
+	}
+	for _, row := range micro.Rows {
+		if !listed[row.Name] && !strings.Contains(string(text), "go run ./compare "+row.Name) {
+			t.Errorf("README.md has no row %s", row.Name)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestPlotsAreCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, render(panels, theme)) {
-			t.Errorf("%s is not what the results give: go run ./cmd/plot in bench/", filepath.Base(name))
+			t.Errorf("%s is not what the results give: go run ./compare -page in bench/", filepath.Base(name))
 		}
 	}
 }
