@@ -147,6 +147,20 @@ func TestRunAll(t *testing.T) {
 	}
 }
 
+// Only results that are not refused are saved.
+func TestSave(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("results", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := &session{options: options{save: true}}
+	s.runAll([]row{fake{"a", missed, nil}, fake{"b", refused, nil}, fake{"c", failed, errors.New("cut off")}})
+	files, err := filepath.Glob("results/*")
+	if err != nil || len(files) != 1 || read(t, files[0]) != "text\n" || filepath.Base(files[0]) != "a.txt" {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
 func TestProgramArguments(t *testing.T) {
 	p := program{args: []string{"-processes", "10"}, rounds: "-n", length: "-d", usual: 5}
 	for _, tc := range []struct {
