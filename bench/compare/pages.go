@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/plot"
 	"github.com/gallop-http/gallop/bench/svg"
 	"github.com/gallop-http/gallop/internal/figures"
@@ -25,7 +26,8 @@ var generated = map[string]func(results string) (string, error){
 	"1.5 million":  manyConnections,
 }
 
-// fillPages makes the figures of all pages, and the README's plot, those of the saved results.
+// fillPages makes the figures of all pages, the README's plot and the plots of the matrix those of the saved results. The current
+// directory must be bench.
 func fillPages(top, results string) error {
 	pages, err := filledPages(top, results)
 	if err != nil {
@@ -44,7 +46,13 @@ func fillPages(top, results string) error {
 			return err
 		}
 	}
-	return plot.Draw(results, filepath.Join(top, "docs"))
+	if err := plot.Draw(results, filepath.Join(top, "docs")); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(results, "matrix.txt")); err != nil {
+		return nil // the matrix has not been saved yet
+	}
+	return child.Run("go", "run", "./cmd/matrix", "-draw")
 }
 
 // filledPages returns the pages that have figures, as they should be.
