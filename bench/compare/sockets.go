@@ -32,7 +32,7 @@ func parseComparison(name, servers string) (c comparison, err error) {
 		c.conns, err = strconv.Atoi(name[i+1:])
 	}
 	if !known || err != nil || c.conns < 0 || c.conns == 0 && !c.beside {
-		return c, fmt.Errorf("%q is not a workload and a number of connections like hello-64", name)
+		return c, fmt.Errorf("%q is neither a group nor a row such as hello-64; go run ./compare lists them", name)
 	}
 	c.name = name
 	c.rivals, err = only(c.rivals, servers)
