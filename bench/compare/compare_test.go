@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -43,7 +44,7 @@ func TestParseWrk(t *testing.T) {
 		"nothing":  strings.Replace(wrkOutput, "339 requests", "0 requests", 1),
 		"no wrk":   "unable to connect to 127.0.0.1:8080 Connection refused\n",
 	} {
-		if got, err := parseWrk(text); err == nil {
+		if got, err := parseWrk(text); err == nil || errors.Is(err, errNothing) != (name == "nothing") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gallop-http/gallop/bench/measure"
@@ -112,14 +113,14 @@ func (s *session) runAll(rows []row) int {
 		if err == nil {
 			err = s.write(v, texts)
 		}
-		line := fmt.Sprintf("%-20s %-12s %6.0f s", r.title(), verdictWords[v], time.Since(start).Seconds())
+		reason := ""
 		if err != nil {
 			v = failed
-			line = fmt.Sprintf("%-20s %-12s %6.0f s  %v", r.title(), verdictWords[v], time.Since(start).Seconds(), err)
+			reason, _, _ = strings.Cut(err.Error(), "\n")
 			fmt.Fprintf(os.Stderr, "compare: %s: %v\n", r.title(), err)
 		}
 		worst = max(worst, v)
-		summary = append(summary, line)
+		summary = append(summary, fmt.Sprintf("%-20s %-12s %6.0f s  %s", r.title(), verdictWords[v], time.Since(start).Seconds(), reason))
 	}
 	fmt.Printf("\n%-20s %-12s %8s\n", "row", "verdict", "took")
 	for _, line := range summary {
