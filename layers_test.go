@@ -53,6 +53,7 @@ var layers = map[string]layer{
 	"internal/mediatype": {},
 	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/pagetest":  {},
+	"internal/figures":   {},
 	"internal/poll":      {ours: []string{"internal/clock"}},
 	"internal/pool":      {ours: []string{"internal/callback", "internal/list"}},
 	"internal/quota":     {ours: []string{"internal/list"}},
@@ -110,7 +111,7 @@ const root = "."
 var public = []string{root, "memnet", "listen", "negotiate", "galloptest", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "web/middleware/storetest", "rest", "codec"}
 
 // forTests are the packages that every test may import.
-var forTests = []string{"internal/pagetest", "internal/wiretest", "memnet", "galloptest", "web/middleware/storetest"}
+var forTests = []string{"internal/figures", "internal/pagetest", "internal/wiretest", "memnet", "galloptest", "web/middleware/storetest"}
 
 // ioPackages, and all below them, are not for protocol packages, except for
 // netip, which is a value type.

@@ -14,7 +14,7 @@ import (
 
 // Content negotiation compared with fiber's, under the names of fiber's own benchmarks:
 //
-//	./run.sh -p fiber negotiate 'GetOffer|Ctx_Accepts|Ctx_Format'
+//	go run ./compare negotiate
 
 // fiberParams is fiber's type for the parameters of a media range.
 type fiberParams = map[string][]byte

@@ -1,5 +1,5 @@
 // Package bench compares gallop with its peers in benchmarks. All servers of a family run in one binary, one after
-// the other, so that their ratios come from a single run. run.sh describes how the files in results were made.
+// the other, so that their ratios come from a single run. results/README.md describes how the files in results were made.
 package bench
 
 import (

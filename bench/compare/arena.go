@@ -17,20 +17,28 @@ const arenaPrefix = "arena-"
 // inArena returns the name of a server of the arena, and false if the server is another program.
 func inArena(server string) (name string, ok bool) { return strings.CutPrefix(server, arenaPrefix) }
 
+// arenaProgram returns the name of the program that has a server of the arena.
+func arenaProgram(name string) string {
+	if name == "gallop" {
+		return "arena-gallop"
+	}
+	return "arena"
+}
+
 // arenaBuild returns the arguments of go that build a server of the arena.
 func arenaBuild(h *hall, name string) []string {
 	if name == "gallop" {
-		return []string{"build", "-C", "../examples/arena", "-o", h.program("arena-gallop"), "."}
+		return []string{"build", "-C", "../examples/arena", "-o", h.program(arenaProgram(name)), "."}
 	}
-	return []string{"build", "-o", h.program("arena"), "./cmd/arena"}
+	return []string{"build", "-o", h.program(arenaProgram(name)), "./cmd/arena"}
 }
 
 // arenaCommand returns the command line of a server of the arena.
 func arenaCommand(h *hall, c comparison, name, address string) (program string, args []string) {
 	if name == "gallop" {
-		program, args = h.program("arena-gallop"), []string{"-plain", address, "-tls1", "", "-tls2", "", "-h2c", ""}
+		program, args = h.program(arenaProgram(name)), []string{"-plain", address, "-tls1", "", "-tls2", "", "-h2c", ""}
 	} else {
-		program, args = h.program("arena"), []string{"-server", name, "-address", address}
+		program, args = h.program(arenaProgram(name)), []string{"-server", name, "-address", address}
 	}
 	if c.items {
 		args = append(args, "-database", h.database.URL)

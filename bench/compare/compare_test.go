@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/bench/micro"
 )
 
 const wrkOutput = `Running 2s test @ http://127.0.0.1:36803/
@@ -41,7 +44,7 @@ func TestParseWrk(t *testing.T) {
 		"nothing":  strings.Replace(wrkOutput, "339 requests", "0 requests", 1),
 		"no wrk":   "unable to connect to 127.0.0.1:8080 Connection refused\n",
 	} {
-		if got, err := parseWrk(text); err == nil {
+		if got, err := parseWrk(text); err == nil || errors.Is(err, errNothing) != (name == "nothing") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -80,8 +83,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// TestReadmeHasTheWorkloads shows that bench/README.md has a line for each workload.
-func TestReadmeHasTheWorkloads(t *testing.T) {
+// TestReadmeHasTheRows shows that bench/README.md has a line for each workload and each row of Go benchmarks.
+func TestReadmeHasTheRows(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +100,11 @@ func TestReadmeHasTheWorkloads(t *testing.T) {
 	for name := range workloads {
 		if !listed[name] {
 			t.Errorf("README.md has no workload %s", name)
+		}
+	}
+	for _, row := range micro.Rows {
+		if !listed[row.Name] && !strings.Contains(string(text), "go run ./compare "+row.Name) {
+			t.Errorf("README.md has no row %s", row.Name)
 		}
 	}
 }

@@ -1,28 +1,38 @@
 //go:build linux
 
-// Command compare puts servers under the same load over loopback TCP, one at a time, interleaved round by round. It
-// prints each round, medians, ratios to the first server, and whether gallop meets its goals.
+// Command compare measures gallop beside its peers. A row is one measurement, such as hello-64, and a group has rows that belong
+// together. Most rows put servers under the same load over loopback TCP, interleaved round by round. Other rows run Go benchmarks, or
+// commands of this module.
 //
-//	go run ./compare                        # lists the workloads
-//	go run ./compare hello-64               # the workload hello with 64 connections
+//	go run ./compare                            # lists groups and rows, and how long they take
+//	go run ./compare tcp client-tcp1            # runs a group and a row
 //	go run ./compare -n 3 -d 2s -servers fasthttp,gallop hello-64 hello-512
-//	go run ./compare -quick                     # the most important ones, in three minutes
-//	go run ./compare -out /tmp/today hello-64   # also writes JSON, plots and a page
-//	go run ./compare -save baseline-512     # also writes results/tcp-baseline-512.txt
+//	go run ./compare -quick                     # the most important rows, in three minutes
+//	go run ./compare -out /tmp/today hello-64   # also writes texts, JSON, plots and a page
+//	go run ./compare -save baseline-512         # also writes results/tcp-baseline-512.txt
+//	go run ./compare -page                      # fills the pages in docs/ and the README's plot from results/
 //
-// Run it in bench/. It needs Linux, two processors, taskset and wrk, and redis-server for one workload.
+// Run it in bench/. It needs Linux, two processors and taskset. Most rows need wrk, and some need h2load, redis-server, nginx or
+// PostgreSQL. A row that fails does not stop the rows after it. The last lines sum up all rows.
 //
-// Each comparison measures gallop twice. If the two results differ by more than 3 %, the comparison is refused. The exit status
-// is 0 if all goals were met, 1 if a goal was missed, 2 after an error and 3 if a comparison was refused. (go run itself exits
+// Each comparison over TCP measures gallop twice. If the two results differ by more than 3 %, the comparison is refused. The exit
+// status is 0 if all goals were met, 1 if a goal was missed, 2 after an error and 3 if a comparison was refused. (go run itself exits
 // with 1 in all these cases.)
 //
 // CPU time is the server's user and system time from /proc, divided by the number of responses in the same period. If
 // server and load have a core each, the load limits requests/s, so CPU time is the figure to compare. Memory is the
 // resident memory shortly before the end of the load.
 //
-//	main.go        flags, rounds
-//	workloads.go   workloads and their goals
+//	main.go        flags
+//	groups.go      the groups: a table of contents
+//	rows.go        finding rows, running them, the summary
+//	benchmarks.go  rows that run Go benchmarks
+//	programs.go    rows that run another command
+//	pages.go       filling pages and the README's plot from results
+//	sockets.go     rows that put servers under load
+//	workloads.go   their workloads and goals
 //	round.go       one server under load
+//	hall.go        what servers need
 //	cores.go       programs that use all processors
 //	loads.go       the sources of load
 //	wrk.go         running wrk and parsing its output
@@ -34,34 +44,31 @@
 //	report.go      medians, ratios, verdicts
 //	twin.go        the same server, measured twice
 //	record.go      the results as JSON
-//	page.go        the page and the plots
+//	page.go        the page and the plots of -out
 package main
 
 import (
-	"bytes"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/load"
-	"github.com/gallop-http/gallop/bench/measure"
 )
 
+// options are the flags. Zero rounds and a zero length mean the defaults of each row.
 type options struct {
 	quick   bool
+	page    bool
 	twin    float64 // the largest difference of the same server, in percent; 0 means no twin
 	out     string
 	rounds  int
 	length  time.Duration
 	servers string
+	core    int
+	bench   string
 	commit  string // see measure.Commit
 	save    bool
 }
@@ -69,132 +76,56 @@ type options struct {
 func main() {
 	child.Play(load.Roles)
 	var o options
-	flag.IntVar(&o.rounds, "n", 5, "rounds")
-	flag.DurationVar(&o.length, "d", 3*time.Second, "length of a round")
-	flag.BoolVar(&o.quick, "quick", false, "run the most important comparisons in three minutes, with three rounds of 1s")
+	flag.IntVar(&o.rounds, "n", 0, "rounds; 0 means the row's default")
+	flag.DurationVar(&o.length, "d", 0, "length of a round, or time of each Go benchmark; 0 means the row's default")
+	flag.BoolVar(&o.quick, "quick", false, "run the most important rows in three minutes, with three rounds of 1s")
+	flag.BoolVar(&o.page, "page", false, "measure nothing: fill the pages and the plot of the README from results/")
 	flag.Float64Var(&o.twin, "twin", 3, "refuse a comparison if the same server, measured twice, differs by more than this many percent; 0 measures it once")
-	flag.StringVar(&o.out, "out", "", "write results.json, plots and a page with all tables to this directory")
-	flag.StringVar(&o.servers, "servers", "", "run only these of the workload's servers, separated by commas")
-	flag.BoolVar(&o.save, "save", false, "also write results/tcp-NAME.txt; this takes a clean tree")
+	flag.StringVar(&o.out, "out", "", "write texts, results.json, plots and a page with all tables to this directory")
+	flag.StringVar(&o.servers, "servers", "", "run only these servers of rows over TCP, separated by commas")
+	flag.IntVar(&o.core, "core", 0, "the processor on which Go benchmarks run")
+	flag.StringVar(&o.bench, "bench", "", "run only the Go benchmarks that match this pattern, in rows of Go benchmarks")
+	flag.BoolVar(&o.save, "save", false, "write texts to results/; this takes a clean tree")
 	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), "usage: compare [flags] workload-connections ...\n\n")
+		fmt.Fprint(flag.CommandLine.Output(), "usage: compare [flags] group or row ...\n\n")
 		flag.PrintDefaults()
-		fmt.Fprintln(flag.CommandLine.Output(), "\nworkloads:")
-		list(flag.CommandLine.Output())
+		list(flag.CommandLine.Output(), o)
 	}
 	flag.Parse()
-	names := flag.Args()
+	os.Exit(run(o, flag.Args()))
+}
+
+// run does what the flags say, and returns the exit status.
+func run(o options, names []string) int {
+	if o.page {
+		return status(fillPages("..", "results"))
+	}
 	if o.quick {
-		names, o.rounds, o.length = append(names, quick...), 3, time.Second
+		names, o.rounds, o.length = append(names, "quick"), 3, time.Second
 	}
 	if len(names) == 0 {
 		flag.Usage()
-		os.Exit(2)
+		return 2
 	}
-	met, err := compareAll(o, names)
-	switch {
-	case errors.Is(err, errUnsteady):
-		fmt.Fprintln(os.Stderr, "compare:", err)
-		os.Exit(3)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "compare:", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
-}
-
-// quick are the comparisons of the flag -quick.
-var quick = []string{"hello-64", "pipelined-64", "sleep1-64", "nethttp-64", "arena-json-64"}
-
-// errUnsteady reports that at least one comparison was refused.
-var errUnsteady = errors.New("at least one comparison was refused")
-
-// compareAll runs comparisons and reports whether all goals were met. A comparison that is refused has missed its goals.
-func compareAll(o options, names []string) (met bool, err error) {
-	var all []comparison
-	for _, name := range names {
-		c, err := parseComparison(name, o.servers)
-		if err != nil {
-			return false, err
-		}
-		if o.twin > 0 {
-			c = c.withTwin()
-		}
-		all = append(all, c)
-	}
-	if err := raiseLimit(); err != nil {
-		return false, err
-	}
-	if o.commit, err = measure.Commit(o.save); err != nil {
-		return false, err
-	}
-	h, err := newHall(all)
+	rows, err := find(names, o.servers)
 	if err != nil {
-		return false, err
+		return status(err)
 	}
-	defer h.close()
-	met = true
-	total := newRecord(o)
-	var unsteady error
-	for _, c := range all {
-		ok, err := compare(h, o, c, total)
-		switch {
-		case errors.Is(err, errUnsteady):
-			unsteady = err
-		case err != nil:
-			return false, fmt.Errorf("%s: %w", c.name, err)
-		}
-		met = met && ok
+	s, err := newSession(o)
+	if err != nil {
+		return status(err)
 	}
-	if o.out != "" {
-		if err := total.write(o.out); err != nil {
-			return false, err
-		}
-	}
-	return met, unsteady
+	defer s.close()
+	return s.runAll(rows)
 }
 
-// compare runs one comparison and adds it to the record. It saves the report unless the comparison is refused.
-func compare(h *hall, o options, c comparison, total *record) (met bool, err error) {
-	var text bytes.Buffer
-	r := newReport(io.MultiWriter(os.Stdout, &text), c)
-	r.head(o)
-	for range o.rounds {
-		for _, rival := range c.rivals {
-			s, err := h.round(c, rival, o.length)
-			if err != nil {
-				return false, fmt.Errorf("%s: %w", rival.name, err)
-			}
-			r.add(rival.name, s)
-		}
+// status prints an error and returns the exit status.
+func status(err error) int {
+	if err == nil {
+		return 0
 	}
-	met = r.finish()
-	doubt := r.doubt(o.twin)
-	total.add(r, doubt)
-	if doubt != "" {
-		fmt.Fprintf(r, "%s\n\n", doubt)
-		return false, errUnsteady
-	}
-	if o.save {
-		return met, os.WriteFile(filepath.Join("results", "tcp-"+c.name+".txt"), text.Bytes(), 0o644)
-	}
-	return met, nil
-}
-
-// only returns the rivals whose name or server is in names, a list separated by commas.
-func only(rivals []rival, names string) ([]rival, error) {
-	if names == "" {
-		return rivals, nil
-	}
-	wanted := strings.Split(names, ",")
-	left := slices.DeleteFunc(slices.Clone(rivals), func(r rival) bool {
-		return !slices.Contains(wanted, r.name) && !slices.Contains(wanted, r.server)
-	})
-	if len(left) == 0 {
-		return nil, errors.New("none of the servers is in the workload")
-	}
-	return left, nil
+	fmt.Fprintln(os.Stderr, "compare:", err)
+	return 2
 }
 
 // raiseLimit raises the limit of descriptors for this process and its children to the maximum.

@@ -24,11 +24,12 @@ func (r *record) files() map[string][]byte {
 func (r *record) page() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Comparison of %s\n\n", r.Date.Format(time.DateOnly))
-	fmt.Fprintf(&b, "Commit %s, %s. %s.\n%d rounds of %v s each; the tables show medians. In each round, the servers run one after the other.\n\n",
-		r.Commit, strings.Join(r.Versions, ", "), r.Machine, r.Rounds, r.Length)
-	b.WriteString("<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"plot-dark.svg\"><img src=\"plot-light.svg\" alt=\"The figures of the tables as bars\"></picture>\n")
+	fmt.Fprintf(&b, "Commit %s, %s. %s.\nThe tables show medians. In each round, the servers run one after the other.\n", r.Commit, strings.Join(r.Versions, ", "), r.Machine)
+	if len(r.Comparisons) > 0 {
+		b.WriteString("\n<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"plot-dark.svg\"><img src=\"plot-light.svg\" alt=\"The figures of the tables as bars\"></picture>\n")
+	}
 	for _, c := range r.Comparisons {
-		fmt.Fprintf(&b, "\n## %s\n\n%s, %d connections; %s.\n\n", c.Name, capital(c.About), c.Conns, c.where())
+		fmt.Fprintf(&b, "\n## %s\n\n%s, %d connections, %d rounds of %v s; %s.\n\n", c.Name, capital(c.About), c.Conns, c.Rounds, c.Length, c.where())
 		if c.Refused != "" {
 			fmt.Fprintf(&b, "**%s**\n\n", c.Refused)
 		}
@@ -43,6 +44,12 @@ func (r *record) page() []byte {
 			}
 			fmt.Fprintf(&b, "- %s\n", v.Text)
 		}
+	}
+	for _, row := range r.Benchmarks {
+		fmt.Fprintf(&b, "\n## %s\n\n%s, %d rounds.\n\n```text\n%s```\n", row.Name, capital(row.About), row.Rounds, row.tables)
+	}
+	for _, row := range r.Programs {
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n```text\n%s```\n", row.Name, capital(row.About), row.Text)
 	}
 	return b.Bytes()
 }

@@ -68,9 +68,9 @@ func TestUnsteadyMachine(t *testing.T) {
 func TestRecord(t *testing.T) {
 	c := comparison{name: "test-8", conns: 8, workload: workload{about: "a test", rivals: under(wrk{}, "fasthttp", "gallop"), goals: []goal{{cpu, "gallop", "fasthttp", .6, 0}}}}.withTwin()
 	rec := &record{Date: time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC), Commit: "abc1234", Versions: []string{"go1", "fasthttp v1"}, Machine: "a machine"}
-	rec.add(finished(c, map[string][2]float64{"gallop": {4, 6}, "gallop again": {5, 5}, "fasthttp": {9, 11}}), "")
+	rec.add(finished(c, map[string][2]float64{"gallop": {4, 6}, "gallop again": {5, 5}, "fasthttp": {9, 11}}), options{rounds: 2, length: time.Second}, "")
 	c.name = "bad-8"
-	rec.add(finished(c, map[string][2]float64{"gallop": {4, 6}, "gallop again": {7, 7}, "fasthttp": {9, 11}}), "REFUSED: it is noisy")
+	rec.add(finished(c, map[string][2]float64{"gallop": {4, 6}, "gallop again": {7, 7}, "fasthttp": {9, 11}}), options{rounds: 2, length: time.Second}, "REFUSED: it is noisy")
 	dir := filepath.Join(t.TempDir(), "new")
 	if err := rec.write(dir); err != nil {
 		t.Fatal(err)

@@ -53,8 +53,8 @@ func (r *report) add(name string, s sample) {
 }
 
 func (s sample) cells() []string {
-	cells := make([]string, figures)
-	for f := range figures {
+	cells := make([]string, figureCount)
+	for f := range figureCount {
 		digits := 2
 		if f == rate || f == memory {
 			digits = 0
@@ -89,7 +89,7 @@ func (r *report) finish() (met bool) {
 
 // median returns the median of each figure.
 func median(samples []sample) (m sample) {
-	for f := range figures {
+	for f := range figureCount {
 		var values []float64
 		for _, s := range samples {
 			values = append(values, s[f])
@@ -102,7 +102,7 @@ func median(samples []sample) (m sample) {
 // ratios returns the ratios of the medians.
 func (r *report) ratios(of, over string) (ratios sample) {
 	a, b := median(r.samples[of]), median(r.samples[over])
-	for f := range figures {
+	for f := range figureCount {
 		if b[f] != 0 {
 			ratios[f] = a[f] / b[f]
 		}
@@ -111,8 +111,8 @@ func (r *report) ratios(of, over string) (ratios sample) {
 }
 
 func (s sample) ratioCells() []string {
-	cells := make([]string, figures)
-	for f := range figures {
+	cells := make([]string, figureCount)
+	for f := range figureCount {
 		cells[f] = fmt.Sprintf("%.3f", s[f])
 	}
 	return cells

@@ -4,11 +4,7 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/gallop-http/gallop/bench/load"
 )
@@ -27,6 +23,8 @@ type workload struct {
 	files  *fileSet               // what the app static serves, or nil
 	check  func(url string) error // checks a server before it is measured, or nil
 	goals  []goal
+	rounds int           // default number of rounds; 0 means 10
+	length time.Duration // default length of a round; 0 means 2s
 }
 
 // rival is a server under a load. The other rivals of a workload are compared with its first one.
@@ -178,7 +176,7 @@ var workloads = map[string]workload{
 	"sleeper4":    besides("sleeper", "a goroutine beside the server that sleeps for 1 ms", 4),
 	"sleep1":      blocking("sleep1", "handlers that sleep for 1 ms", 1.05),
 	"sleep10":     blocking("sleep10", "handlers that sleep for 10 ms", 1),
-	"burn5":       blocking("burn5", "handlers that compute for 5 ms", 1),
+	"burn5":       long(blocking("burn5", "handlers that compute for 5 ms", 1)),
 	"alternate":   blocking("alternate", "handlers of which every other one sleeps for 1 ms", 1),
 	"redis":       withRedis(blocking("redis", "handlers that ask a Redis server", 1)),
 	"mixed-sleep": mixed("mixed-sleep", "1 % of requests sleep for 10 ms on the path of the others, 10,000/s", 10_000),
@@ -217,6 +215,7 @@ func besides(app, about string, procs int) workload {
 		rivals: under(l, "gallop-goroutines", "gallop", "fasthttp"),
 		procs:  procs,
 		beside: true,
+		rounds: 3,
 		goals:  []goal{{p50, "gallop", "gallop-goroutines", 1.3, 0}, {p99, "gallop", "gallop-goroutines", 1.3, 0}},
 	}
 }
@@ -231,6 +230,12 @@ func tinyFile(about, name string) workload {
 		check:  checkTiny(name),
 		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
 	}
+}
+
+// long gives a workload longer rounds: its requests wait for seconds.
+func long(w workload) workload {
+	w.rounds, w.length = 3, 12*time.Second
+	return w
 }
 
 func withRedis(w workload) workload {
@@ -264,34 +269,3 @@ var baselineKinds = func() (kinds []load.Kind) {
 	}
 	return kinds
 }()
-
-// comparison is a workload with a number of connections.
-type comparison struct {
-	name string
-	workload
-	conns    int
-	original string // name of the rival that has a twin, or ""
-}
-
-// parseComparison parses a name such as hello-64. If servers is not empty, only those rivals remain.
-func parseComparison(name, servers string) (c comparison, err error) {
-	i := strings.LastIndexByte(name, '-')
-	known := false
-	if i > 0 {
-		c.workload, known = workloads[name[:i]]
-		c.conns, err = strconv.Atoi(name[i+1:])
-	}
-	if !known || err != nil || c.conns < 0 || c.conns == 0 && !c.beside {
-		return c, fmt.Errorf("%q is not a workload and a number of connections like hello-64", name)
-	}
-	c.name = name
-	c.rivals, err = only(c.rivals, servers)
-	return c, err
-}
-
-// list prints the workloads.
-func list(w io.Writer) {
-	for _, name := range slices.Sorted(maps.Keys(workloads)) {
-		fmt.Fprintf(w, "  %-12s %s\n", name, workloads[name].about)
-	}
-}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -23,8 +24,10 @@ type wrking struct {
 
 func (w wrk) start(t target) (running, error) {
 	l := wrking{w, t}
-	_, err := l.run(warmUp)
-	return l, err
+	if _, err := l.run(warmUp); err != nil && !errors.Is(err, errNothing) {
+		return nil, err
+	}
+	return l, nil
 }
 
 func (l wrking) measure() (outcome, error) { return l.run(l.length) }
@@ -59,6 +62,9 @@ var (
 	wrkErrors = regexp.MustCompile(`(Socket errors|Non-2xx)[^\n]*`)
 )
 
+// errNothing reports that no response came. A warm-up may end before the first one, if handlers are slow.
+var errNothing = errors.New("wrk: no response came in time")
+
 // parseWrk parses the output of wrk --latency. Responses other than 2xx and 3xx are an error.
 func parseWrk(text string) (o outcome, err error) {
 	total, perSecond := wrkTotal.FindStringSubmatch(text), wrkRate.FindStringSubmatch(text)
@@ -66,7 +72,10 @@ func parseWrk(text string) (o outcome, err error) {
 	if wrong := wrkErrors.FindString(text); wrong != "" {
 		return o, fmt.Errorf("wrk: %s", wrong)
 	}
-	if total == nil || total[1] == "0" || perSecond == nil || half == nil || many == nil || most == nil {
+	if total != nil && total[1] == "0" {
+		return o, errNothing
+	}
+	if total == nil || perSecond == nil || half == nil || many == nil || most == nil {
 		return o, fmt.Errorf("unexpected output of wrk:\n%s", text)
 	}
 	o.answers, _ = strconv.Atoi(total[1])

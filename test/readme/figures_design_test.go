@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/figures"
 )
 
 // A table of figures in a design document stands behind a paragraph that names the files of results. Each figure is a number of these files, or in a
@@ -105,7 +107,7 @@ func valueIn(cells, columns []string, column string) float64 {
 func isMeasured(shown string, known []float64) bool {
 	for _, v := range known {
 		for _, unit := range []float64{1, 1000, 1 / 1000., 1024, 1 / 1024.} {
-			if agree(shown, v*unit) {
+			if figures.Agree(shown, v*unit) {
 				return true
 			}
 		}

@@ -2,23 +2,17 @@ package readme_test
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/figures"
 )
 
-// A figure in the documentation is a link to the file that has it, whose title names the cell:
-//
-//	[0.79](bench/results/tcp-hello-64.txt "gallop ÷ fasthttp: CPU µs")
-//
-// names a row, the row that it is divided by, if it is a ratio, and a column. These tests compare each figure with its file.
-
-var figureLink = regexp.MustCompile(`\[([^\]]*)\]\(([^) ]*results/[^) ]+) "([^"]*)"\)`)
+// These tests compare the figures of pages with their files, as package figures reads them.
 
 // A page with figures has links to files of results. In those that are marked every number that is measured has to be in one. The tables of
 // design pages are figures_design_test.go's.
@@ -45,7 +39,7 @@ func TestFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, link := range figureLink.FindAllStringSubmatch(string(text), -1) {
+		for _, link := range figures.Link.FindAllStringSubmatch(string(text), -1) {
 			found++
 			checkFigure(t, page, link[1], path.Join(path.Dir(page), link[2]), link[3])
 		}
@@ -106,33 +100,6 @@ func TestFiguresNotices(t *testing.T) {
 			t.Errorf("found %q in %q", got, text)
 		}
 	}
-	for want, cell := range map[string]string{
-		"0.65": "a ÷ b: CPU µs", "2": "a ÷ b: p50", "1,235": "a: CPU µs", "7": "b: CPU µs", "0.5": "x/1: ÷ b", "0.1": "mean: ÷ b", "4": "x/1: b", "": "c: CPU µs",
-	} {
-		const file = `
-server    CPU µs  user µs
-a            1.0        3
-
-median    CPU µs  user µs
-a         1234.6        1
-b              7       22
-
-÷ b       CPU µs      p50
-a          0.647      2.1
-
-ns/op          a b      ÷ b
-x/1            3 4     0.49
-mean                   0.12
-`
-		row, column, _ := strings.Cut(cell, ": ")
-		got, ok := lookUp(file, row, column)
-		if ok != (want != "") || ok && !agree(want, got) {
-			t.Errorf("%s: %v, %v", cell, got, ok)
-		}
-	}
-	if agree("0.79", 0.796) || agree("0.79", 0.784) || !agree("0.79", 0.7949) || !agree("1,235", 1234.6) || agree("1,235", 1236) {
-		t.Error("figures agree that do not, or the other way")
-	}
 }
 
 func checkFigure(t *testing.T, page, shown, file, cell string) {
@@ -142,85 +109,41 @@ func checkFigure(t *testing.T, page, shown, file, cell string) {
 		t.Errorf("%s: %v", page, err)
 		return
 	}
-	row, column, _ := strings.Cut(cell, ": ")
-	value, ok := lookUp(string(text), row, column)
+	value, ok := figures.Cell(string(text), cell)
 	if !ok {
 		t.Errorf("%s: %s has no cell %q", page, file, cell)
-	} else if !agree(shown, value) {
+	} else if !figures.Agree(shown, value) {
 		t.Errorf("%s: %q of %s is %v, shown as %s", page, cell, file, value, shown)
 	}
 }
 
-// lookUp returns what a file of results has in a column, in the row of a name, or of two that are divided. The first table that has
-// it counts. Single rounds do not if there are medians.
-func lookUp(file, row, column string) (value float64, ok bool) {
-	row, base, divided := strings.Cut(row, " ÷ ")
-	end := 0 // where the column ends, to the right
-	if _, medians, found := strings.Cut(file, "\nmedian "); found && !strings.HasPrefix(file, "median ") {
-		file = "median " + medians
-	} else if rounds, medians, found := strings.Cut(file, "\nmedian\n"); found { // cmd/idle names the columns only once
-		_, head, _ := strings.Cut(rounds, "\nserver ")
-		head, _, _ = strings.Cut(head, "\n")
-		file = "server " + head + "\n" + medians
-	}
-	for _, line := range strings.Split(file, "\n") {
-		text := []rune(line)
-		if strings.HasPrefix(line, row+"  ") && end > 0 && end <= len(text) {
-			more, _, _ := strings.Cut(string(text[end:]), " ")
-			cell := string(text[:end]) + more
-			if v, err := strconv.ParseFloat(cell[strings.LastIndexByte(cell, ' ')+1:], 64); err == nil {
-				return v, true
-			}
-		}
-		if before, _, found := strings.Cut(line+" ", " "+column+" "); found && divided == strings.HasPrefix(line, "÷ "+base+" ") && (divided || !strings.HasPrefix(line, "÷")) {
-			end = len([]rune(before + " " + column))
-		} else if strings.HasPrefix(line, "÷") || line == "" {
-			end = 0
-		}
-	}
-	return 0, false
-}
-
-// agree reports whether a figure is a value, as far as its digits go.
-func agree(figure string, value float64) bool {
-	_, decimals, _ := strings.Cut(figure, ".")
-	shown, err := strconv.ParseFloat(strings.ReplaceAll(figure, ",", ""), 64)
-	return err == nil && math.Abs(shown-value) <= 0.500001*math.Pow10(-len(decimals))
-}
-
-// The table of benchmarks in memory has a row for each and a column for each server.
-func TestFiguresOfBenches(t *testing.T) {
+// Every number in a table of docs/performance.md is a figure, except in tables that compare -page writes between two comments. A test in
+// bench compares those with the results.
+func TestTablesOfPerformance(t *testing.T) {
 	t.Chdir(top)
-	text, err := os.ReadFile("docs/benchmarks.md")
+	text, err := os.ReadFile("docs/performance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var results strings.Builder
-	for _, name := range []string{"server", "parse"} {
-		b, err := os.ReadFile("bench/results/" + name + ".cmp.txt")
-		if err != nil {
-			t.Fatal(err)
+	page := regexp.MustCompile(`(?s)<!-- [^>]* -->\n.*?<!-- end -->`).ReplaceAllString(string(text), "")
+	figureCells := 0
+	for line := range strings.Lines(page) {
+		if !strings.HasPrefix(line, "|") {
+			continue
 		}
-		results.Write(b)
-	}
-	_, table, found := strings.Cut(string(text), "| benchmark |")
-	columns := strings.Split(strings.TrimSuffix(table[:strings.Index(table, "\n")], "|"), "|")
-	rows := 0
-	for _, line := range strings.Split(table, "\n")[2:] {
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		if len(cells) != len(columns)+1 {
-			break
-		}
-		rows++
-		for i, column := range columns {
-			row, shown := strings.Trim(cells[0], " `"), strings.TrimSpace(cells[i+1])
-			value, ok := lookUp(results.String(), row, strings.ReplaceAll(strings.TrimSpace(column), "net/http", "nethttp"))
-			if !ok || !agree(shown, value) {
-				t.Errorf("%s, %s: %s, measured %v", row, column, shown, value)
+		for cell := range strings.SplitSeq(strings.Trim(strings.TrimSpace(line), "|"), "|") {
+			cell = strings.TrimSpace(cell)
+			if figures.Link.FindString(cell) == cell && cell != "" {
+				figureCells++
+			} else if bareNumber.MatchString(cell) {
+				t.Errorf("%s is a figure without a file in %s", cell, line)
 			}
 		}
 	}
-	if !found || rows < 3 {
-		t.Errorf("%d rows", rows)
+	if figureCells < 40 {
+		t.Errorf("%d figures", figureCells)
 	}
 }
+
+// bareNumber matches a cell that has only a number, or a link with another form than a figure's.
+var bareNumber = regexp.MustCompile(`^\[?\d[\d.,]*(?:\]\(.*\))?$`)

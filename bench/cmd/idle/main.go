@@ -7,6 +7,9 @@
 //	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten processes that share a port, with fasthttp's package prefork
 //	go run ./cmd/idle -processes 10 -load 5s             # and what a request costs beside the idle connections
 //
+// The kernel's memory is the growth of its caches of objects (Slab in /proc/meminfo), of which the server has half and the clients have
+// half. It counts whatever else the machine does meanwhile.
+//
 // Each connection is used once. Connections are opened in steps. Before each measurement the server collects garbage and returns
 // free memory to the system. The cost of a connection is the slope of the resident memory, which excludes the server's base
 // memory and the kernel's sockets. Servers are interleaved round by round.
@@ -95,9 +98,9 @@ func run(o options) (met bool, err error) {
 	}
 	fmt.Fprintln(out)
 	fmt.Fprintf(out, "%s\n", measure.About(o.commit))
-	titles := []string{"connections", "bytes each", "RSS KiB", "without", "1000 in ms"}
+	titles := []string{"connections", "bytes each", "kernel each", "RSS KiB", "without", "1000 in ms"}
 	if o.load > 0 {
-		titles = append(titles, "requests/s", "without", "CPU µs", "without")
+		titles = append(titles, "requests/s", "alone/s", "CPU µs", "alone µs")
 	}
 	row("server", titles...)
 	servers, all := strings.Split(o.servers, ","), map[string][]cost{}
@@ -127,7 +130,8 @@ func run(o options) (met bool, err error) {
 // cost holds the measurements of one round.
 type cost struct {
 	conns, each, resident, without, answers float64
-	beside, alone                           burden // under load, beside the idle connections and without them
+	kernel                                  float64 // bytes of the kernel per connection
+	beside, alone                           burden  // under load, beside the idle connections and without them
 }
 
 // burden is what a server does under load.
@@ -135,7 +139,7 @@ type burden struct{ rate, cpu float64 }
 
 func (c cost) print(server string) {
 	cell := func(f float64) string { return fmt.Sprintf("%.0f", f) }
-	cells := []string{cell(c.conns), cell(c.each), cell(c.resident / 1024), cell(c.without / 1024), fmt.Sprintf("%.1f", c.answers)}
+	cells := []string{cell(c.conns), cell(c.each), cell(c.kernel), cell(c.resident / 1024), cell(c.without / 1024), fmt.Sprintf("%.1f", c.answers)}
 	if c.alone.rate > 0 {
 		cells = append(cells, cell(c.beside.rate), cell(c.alone.rate), fmt.Sprintf("%.2f", c.beside.cpu), fmt.Sprintf("%.2f", c.alone.cpu))
 	}
@@ -161,7 +165,7 @@ func median(costs []cost) cost {
 	return cost{
 		of(func(c cost) float64 { return c.conns }), of(func(c cost) float64 { return c.each }),
 		of(func(c cost) float64 { return c.resident }), of(func(c cost) float64 { return c.without }),
-		of(func(c cost) float64 { return c.answers }),
+		of(func(c cost) float64 { return c.answers }), of(func(c cost) float64 { return c.kernel }),
 		burden{of(func(c cost) float64 { return c.beside.rate }), of(func(c cost) float64 { return c.beside.cpu })},
 		burden{of(func(c cost) float64 { return c.alone.rate }), of(func(c cost) float64 { return c.alone.cpu })},
 	}
@@ -190,7 +194,7 @@ func weigh(o options, peer, server string) (c cost, err error) {
 	if c.alone, err = burdened(o, cmd, address); err != nil {
 		return c, err
 	}
-	var conns, resident []float64
+	var conns, resident, kernel []float64
 	for step := range steps + 1 {
 		if step > 0 {
 			if err := holders.Open(o.conns / steps); err != nil {
@@ -199,12 +203,14 @@ func weigh(o options, peer, server string) (c cost, err error) {
 		}
 		conns = append(conns, float64(step*o.processes*(o.conns/steps)))
 		resident = append(resident, memory(cmd))
+		kernel = append(kernel, float64(measure.Slab()))
 	}
 	took, err := holders.Ask(asked / o.processes)
 	if err != nil {
 		return c, err
 	}
 	c.conns, c.each, c.resident, c.without, c.answers = conns[steps], measure.Slope(conns, resident), resident[steps], resident[0], took.Seconds()*1000
+	c.kernel = measure.Slope(conns, kernel) / 2 // the clients' sockets are on this machine, too
 	c.beside, err = burdened(o, cmd, address)
 	return c, err
 }

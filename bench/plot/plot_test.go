@@ -1,4 +1,4 @@
-package main
+package plot
 
 import (
 	"bytes"
@@ -15,18 +15,18 @@ import (
 
 // The plots in docs/ are exactly what the saved results give.
 func TestPlotsAreCurrent(t *testing.T) {
-	panels, err := readPanels("../../results")
+	panels, err := readPanels("../results")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, theme := range svg.Themes {
-		name := filepath.Join("..", "..", "..", "docs", "plot-"+theme.Name+".svg")
+		name := filepath.Join("..", "..", "docs", "plot-"+theme.Name+".svg")
 		got, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, render(panels, theme)) {
-			t.Errorf("%s is not what the results give: go run ./cmd/plot in bench/", filepath.Base(name))
+			t.Errorf("%s is not what the results give: go run ./compare -page in bench/", filepath.Base(name))
 		}
 	}
 }

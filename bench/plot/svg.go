@@ -1,8 +1,10 @@
-package main
+package plot
 
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,6 +21,20 @@ const (
 	barHeight  = 16
 	panelSpace = 18
 )
+
+// Draw reads results from one directory and writes plot-light.svg and plot-dark.svg to another.
+func Draw(results, docs string) error {
+	panels, err := readPanels(results)
+	if err != nil {
+		return err
+	}
+	for _, t := range svg.Themes {
+		if err := os.WriteFile(filepath.Join(docs, "plot-"+t.Name+".svg"), render(panels, t), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // render draws the panels as an SVG image.
 func render(panels []panel, t svg.Theme) []byte {

@@ -1,4 +1,8 @@
-package main
+// Package plot draws the plot at the top of README.md from saved results.
+//
+// It refuses results that nobody can repeat: those of a tree that differed from its commit, and those of fewer than ten rounds.
+// The same results always give the same bytes, and a test compares them with the files in docs/.
+package plot
 
 import (
 	"errors"
