@@ -136,6 +136,9 @@ func (c *h2Conn) report(state conn.State) {
 func (c *h2Conn) look() (busy, full bool, err error) {
 	c.mu.Lock()
 	defer c.unlock()
+	if c.doubt == h2Suspected {
+		c.doubt = h2Read
+	}
 	c.flush()
 	c.watchTime()
 	if c.failed != nil || c.isDone() {
