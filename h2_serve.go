@@ -189,6 +189,7 @@ func (c *h2Conn) changed() {
 // client has hung up, its loop has already reported that, and does not report it again.
 func (c *h2Conn) settled() {
 	c.times.idle = h2Now()
+	c.engine.Lend()
 	switch {
 	case c.over:
 		c.drop()
