@@ -151,10 +151,11 @@ func (c *h2Conn) awaitFlush() {
 	for c.flushing {
 		c.room.Wait()
 	}
-	if rest := c.engine.Out(); len(rest) > 0 && c.lc != nil && !c.broken {
+	wasBroken := c.broken
+	c.broken = true // nothing follows
+	if rest := c.engine.Out(); len(rest) > 0 && c.lc != nil && !wasBroken {
 		last := append(bufpool.Get(len(rest)), rest...)
 		c.engine.Sent(len(rest))
-		c.broken = true // nothing follows
 		c.unlock()
 		_ = c.lc.SetWriteDeadline(time.Now().Add(h2FarewellTime))
 		_, _ = c.seat.NC.Write(last)

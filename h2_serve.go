@@ -136,6 +136,9 @@ func (c *h2Conn) report(state conn.State) {
 func (c *h2Conn) look() (busy, full bool, err error) {
 	c.mu.Lock()
 	defer c.unlock()
+	if c.doubt == h2Suspected {
+		c.doubt = h2Read
+	}
 	c.flush()
 	c.watchTime()
 	if c.failed != nil || c.isDone() {
@@ -186,6 +189,7 @@ func (c *h2Conn) changed() {
 // client has hung up, its loop has already reported that, and does not report it again.
 func (c *h2Conn) settled() {
 	c.times.idle = h2Now()
+	c.engine.Lend()
 	switch {
 	case c.over:
 		c.drop()

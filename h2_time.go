@@ -31,6 +31,31 @@ type h2Times struct {
 	shutdown uint16 // a shutdown has begun, and the last stream is not announced
 }
 
+// h2Doubt is what is known about a client that seems to be late. On a busy machine, the bytes that it owes may have arrived, and
+// the server has not read them.
+//
+//	 late                 served               late
+//	──────▶ h2Suspected ────────▶ h2Read ──────────────▶ the connection fails
+type h2Doubt uint8
+
+const (
+	h2Suspected h2Doubt = 1 + iota // the connection is about to be served
+	h2Read                         // it was served since then
+)
+
+// isLate reports whether to end a connection whose client seems to be late, or has it served first. c is locked.
+func (c *h2Conn) isLate(late bool) bool {
+	d := &c.doubt
+	switch {
+	case !late:
+		*d = 0
+	case *d == 0:
+		*d = h2Suspected
+		c.wake()
+	}
+	return *d == h2Read
+}
+
 // h2Epoch lies before the time at which synctest bubbles start.
 var h2Epoch = time.Now().Add(-50 * 365 * 24 * time.Hour)
 
@@ -187,11 +212,14 @@ func (c *h2Conn) tickConn(now int64, set *settings) {
 	if seen(&t.shutdown, shutting && !last) > h2Tick {
 		e.FinishShutdown()
 	}
+	block, settings := seen(&t.block, e.BlockOpen()), seen(&t.settings, e.SettingsUnacked())
 	switch {
-	case first > 0 && seen(&t.block, e.BlockOpen()) > first:
-		c.fail(errSlowBlock)
-	case first > 0 && seen(&t.settings, e.SettingsUnacked()) > first:
-		c.fail(http2.ErrSettingsTimeout)
+	case c.isLate(first > 0 && max(block, settings) > first):
+		if block > first {
+			c.fail(errSlowBlock)
+		} else {
+			c.fail(http2.ErrSettingsTimeout)
+		}
 	case c.isStuck(now, clock.Shorter(set.Progress, c.srv.h2.health.write)):
 		c.broken = true
 		c.fail(errNoProgress)

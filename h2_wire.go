@@ -41,12 +41,13 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	spare   *h2Stream     // gets the next head, while frames are taken
 	partial []byte        // a frame of which the rest has not arrived
 	seat    *conn.Conn    // while it is served
-	active  bool          // the program knows the connection as active
 	turn    *quota.Waiter // waits for streams in ready; nil if none has ever waited
+	active  bool          // the program knows the connection as active
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.
 	mu       sync.Mutex
+	doubt    h2Doubt // about a client that seems to be late
 	engine   http2.Conn
 	streams  []*h2Stream  // by slot
 	held     int32        // of streams that are not nil

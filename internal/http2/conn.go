@@ -118,6 +118,9 @@ func (c *Conn) Started() bool { return c.gotSettings }
 // SettingsUnacked reports whether the peer owes an acknowledgment of SETTINGS.
 func (c *Conn) SettingsUnacked() bool { return c.own.unacked > 0 }
 
+// Lend lets other connections use memory that this one needs only for its streams, if it has none.
+func (c *Conn) Lend() { c.streams.lend() }
+
 // Shrink frees memory that an idle connection does not need.
 func (c *Conn) Shrink() {
 	c.streams.shrink()

@@ -135,7 +135,9 @@ func (c *Conn) Reset(id uint32, code Code) {
 		return
 	}
 	c.closeStream(slot, resetByUs)
-	c.out.buf = appendRSTStream(c.out.buf, id, code)
+	if c.failed == nil {
+		c.out.buf = appendRSTStream(c.out.buf, id, code)
+	}
 }
 
 // Release gives a stream's slot back. The caller must not use the stream any more. A stream that is not closed is reset: with

@@ -18,7 +18,7 @@ const shutdownPing = 0x67616c6c6f702121
 // Shutdown begins the graceful end of a connection. It announces the end, and measures with PING when the peer has seen that.
 // FinishShutdown happens then by itself, or when the caller calls it. The connection ends when Streams returns 0.
 func (c *Conn) Shutdown() {
-	if c.shutdown != serving {
+	if c.shutdown != serving || c.failed != nil {
 		return
 	}
 	c.shutdown = announced
@@ -28,7 +28,7 @@ func (c *Conn) Shutdown() {
 
 // FinishShutdown announces the last stream of the peer that this side has accepted. Newer ones are ignored.
 func (c *Conn) FinishShutdown() {
-	if c.shutdown == lastAnnounced {
+	if c.shutdown == lastAnnounced || c.failed != nil {
 		return
 	}
 	c.shutdown = lastAnnounced

@@ -57,13 +57,39 @@ func TestFailure(t *testing.T) {
 	s.wantSent(t, "RST 3 PROTOCOL_ERROR", "GOAWAY 1 PROTOCOL_ERROR")
 	s.feed([]byte(request(7)))
 	s.wantSent(t)
-	s.c.Respond(1, 200, nil, false)
+	if s.c.Respond(1, 200, nil, false) {
+		t.Error("a response on a failed connection")
+	}
+	if _, _, ok := s.c.BeginHead(1); ok {
+		t.Error("a head on a failed connection")
+	}
 	if _, ok := s.c.WriteData(1, []byte("x"), true, 0); ok {
 		t.Error("data on a failed connection")
 	}
 	if len(s.rest) > 0 {
 		t.Errorf("%d bytes are left", len(s.rest))
 	}
+}
+
+// Nothing follows the GOAWAY of a connection error, in whatever state the streams are.
+func TestNothingIsSentAfterAFailure(t *testing.T) {
+	s := started(t)
+	s.feed([]byte(request(1) + request(3) + request(5)))
+	s.c.Respond(1, 200, nil, false)
+	s.c.Respond(3, 200, nil, false)
+	s.wantSent(t, "HEADERS 1 false true", "HEADERS 3 false true")
+	s.c.Fail(ErrSettingsTimeout)
+	s.wantSent(t, "GOAWAY 5 SETTINGS_TIMEOUT")
+	s.c.Reset(1, InternalError)
+	if s.c.WriteTrailers(3, nil) {
+		t.Error("trailers on a failed connection")
+	}
+	for _, id := range []uint32{1, 3, 5} {
+		s.c.Release(id)
+	}
+	s.c.Shutdown()
+	s.c.FinishShutdown()
+	s.wantSent(t)
 }
 
 func TestGoAwayFromServer(t *testing.T) {

@@ -7,10 +7,11 @@ import (
 )
 
 // BeginHead starts the header block of a response on a stream, or of a request after Open. The caller appends the pseudo-fields and
-// then the fields to dst with the functions of package hpack and the Encoder. It then calls EndHead, with no other call in between. ok is false if the stream may not send.
+// then the fields to dst with the functions of package hpack and the Encoder. It then calls EndHead, with no other call in between. ok is false if the stream
+// may not send, or the connection has failed.
 func (c *Conn) BeginHead(id uint32) (dst []byte, e *hpack.Encoder, ok bool) {
 	slot := c.streams.find(id)
-	if slot == noSlot || !c.streams.slots[slot].state.maySend() {
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() || c.failed != nil {
 		return nil, nil, false
 	}
 	return c.enc.Begin(reserveHeader(c.out.buf)), &c.enc, true
@@ -32,7 +33,7 @@ func (c *Conn) EndHead(id uint32, dst []byte, isFinal, end bool) {
 // are left out. Respond reports false if the stream may not send, or has a final head.
 func (c *Conn) Respond(id uint32, status int, fields *field.List, end bool) bool {
 	slot := c.streams.find(id)
-	if slot == noSlot || !c.streams.slots[slot].state.maySend() || c.streams.slots[slot].sentHead {
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() || c.streams.slots[slot].sentHead || c.failed != nil {
 		return false
 	}
 	dst := appendResponse(&c.enc, reserveHeader(c.out.buf), status, fields)
@@ -43,7 +44,7 @@ func (c *Conn) Respond(id uint32, status int, fields *field.List, end bool) bool
 // WriteTrailers sends trailers, which end the stream. It reports false if the stream may not send, or has no final head.
 func (c *Conn) WriteTrailers(id uint32, fields *field.List) bool {
 	slot := c.streams.find(id)
-	if slot == noSlot || !c.streams.slots[slot].state.maySend() || !c.streams.slots[slot].sentHead {
+	if slot == noSlot || !c.streams.slots[slot].state.maySend() || !c.streams.slots[slot].sentHead || c.failed != nil {
 		return false
 	}
 	dst, e, _ := c.BeginHead(id)

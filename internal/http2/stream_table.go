@@ -1,6 +1,9 @@
 package http2
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 // noSlot is returned by find for a stream that is not in the table.
 const noSlot = -1
@@ -13,6 +16,8 @@ type streamTable struct {
 	free  uint16   // slot + 1 of the free slot that is used next, or 0. Free slots are a list through stream.next
 	used  uint16   // number of used slots
 	live  uint16   // number of streams that are not closed
+	lent  uint8    // number of slots that the table takes back after lend
+	peak  uint8    // largest number of used slots since lend
 }
 
 const firstSlots = 4
@@ -47,6 +52,7 @@ func (t *streamTable) add(id uint32) int {
 	t.slots[slot] = stream{id: id, state: open, length: noLength, priority: defaultPriority}
 	t.used++
 	t.live++
+	t.peak = uint8(max(uint16(t.peak), min(t.used, 255)))
 	if 2*int(t.used) > len(t.index) {
 		t.rebuildIndex()
 	} else {
@@ -55,12 +61,72 @@ func (t *streamTable) add(id uint32) int {
 	return slot
 }
 
+// slotPools has arrays of slots that tables have outgrown, or do not need at the moment. A connection without streams thus has no
+// large table, however many streams it has at other times.
+var slotPools struct{ of32, of64, of128 sync.Pool }
+
+// newSlots returns an array of n free slots, which may have been used before.
+func newSlots(n int) []stream {
+	var used any
+	switch n {
+	case 32:
+		used = slotPools.of32.Get()
+	case 64:
+		used = slotPools.of64.Get()
+	case 128:
+		used = slotPools.of128.Get()
+	}
+	var slots []stream
+	switch used := used.(type) {
+	case *[32]stream:
+		slots = used[:]
+	case *[64]stream:
+		slots = used[:]
+	case *[128]stream:
+		slots = used[:]
+	default:
+		return make([]stream, n)
+	}
+	clear(slots)
+	return slots
+}
+
+// keepSlots keeps an array of slots for other tables.
+func keepSlots(slots []stream) {
+	switch len(slots) {
+	case 32:
+		slotPools.of32.Put((*[32]stream)(slots))
+	case 64:
+		slotPools.of64.Put((*[64]stream)(slots))
+	case 128:
+		slotPools.of128.Put((*[128]stream)(slots))
+	}
+}
+
+// growSlots doubles the number of slots. An empty table takes as many as lend has noted.
 func (t *streamTable) growSlots() {
-	n := len(t.slots)
-	t.slots = append(t.slots, make([]stream, max(firstSlots, n))...)
-	for slot := len(t.slots) - 1; slot >= n; slot-- {
+	old := t.slots
+	t.slots = newSlots(max(firstSlots, 2*len(old), int(t.lent)))
+	t.lent = 0
+	copy(t.slots, old)
+	for slot := len(t.slots) - 1; slot >= len(old); slot-- {
 		t.release(slot)
 	}
+	keepSlots(old)
+}
+
+// lend gives a large array of slots to other tables, if no slot is used. The table takes back as many slots when it needs
+// some, or half of them if it has used fewer.
+func (t *streamTable) lend() {
+	n := len(t.slots)
+	if t.used > 0 || n < 32 || n > 128 {
+		return
+	}
+	keepSlots(t.slots)
+	if t.slots, t.free, t.lent = nil, 0, uint8(n); 2*int(t.peak) <= n {
+		t.lent = uint8(n / 2)
+	}
+	t.peak = 0
 }
 
 // release puts a slot at the front of the list of free ones.
@@ -112,6 +178,7 @@ func (t *streamTable) unindex(i int) {
 // shrink frees the memory of a table without streams.
 func (t *streamTable) shrink() {
 	if t.used == 0 {
+		keepSlots(t.slots)
 		*t = streamTable{}
 	}
 }

@@ -67,6 +67,50 @@ func TestStreamTable(t *testing.T) {
 	}
 }
 
+// A table without streams lends its slots. It takes back as many as it needs, and others find no streams in them.
+func TestStreamTableLends(t *testing.T) {
+	var table streamTable
+	next := uint32(1)
+	burst := func(n int) (slots int) {
+		first := next
+		for range n {
+			slot := table.add(next)
+			if st := &table.slots[slot]; st.id != next || st.gotHead || table.find(next) != slot {
+				t.Fatalf("stream %d: %+v, found in %d, not %d", next, *st, table.find(next), slot)
+			}
+			table.slots[slot].gotHead = true
+			next += 2
+		}
+		table.lend() // does nothing
+		slots = len(table.slots)
+		for id := first; id < next; id += 2 {
+			table.remove(table.find(id))
+		}
+		return slots
+	}
+	for i, tt := range []struct{ streams, slots, kept int }{
+		{100, 128, 0}, {100, 128, 0}, {60, 128, 0}, {1, 64, 0}, {1, 32, 0}, {1, 16, 16}, {20, 32, 0}, {300, 512, 512},
+	} {
+		slots := burst(tt.streams)
+		if table.lend(); slots != tt.slots || len(table.slots) != tt.kept {
+			t.Errorf("burst %d: %d slots, and then %d; want %d, %d", i, slots, len(table.slots), tt.slots, tt.kept)
+		}
+		if table.find(next-2) != noSlot {
+			t.Errorf("burst %d: stream %d is still there", i, next-2)
+		}
+		var other streamTable
+		for range 40 {
+			other.add(1<<20 + next)
+			next += 2
+		}
+		for slot := range other.slots {
+			if id := other.slots[slot].id; id > 0 && id < 1<<20 {
+				t.Fatalf("burst %d: another table has stream %d", i, id)
+			}
+		}
+	}
+}
+
 func TestSkippedStreams(t *testing.T) {
 	var c closedStreams
 	for _, id := range []uint32{1, 3, 9, 11} {

@@ -1,6 +1,7 @@
 package http2_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,13 +9,17 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
 // A handler learns that its stream, or its connection, was lost, in each of the ways in which it can ask.
@@ -299,4 +304,49 @@ func TestPoisonReleased(t *testing.T) {
 			w.t.Error("the memory of the request was not overwritten")
 		}
 	})
+}
+
+// A connection that has ended with GOAWAY is closed for writing. If a handler returns afterwards, nothing more is written.
+func TestNoWritesAfterTheLastGoAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &gallop.Server{Logger: servertest.Quiet, Protocols: new(gallop.Protocols), Handler: func(*gallop.RequestCtx) { time.Sleep(100 * time.Millisecond) }}
+		s.Protocols.SetUnencryptedHTTP2(true)
+		client, server := wiretest.Pipe()
+		go servertest.Goroutines.Serve(s)(&writeWatch{Conn: server, t: t})
+		var block bytes.Buffer
+		enc := hpack.NewEncoder(&block)
+		for _, f := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/"}, {Name: ":authority", Value: "a"}} {
+			enc.WriteField(f)
+		}
+		fr := http2.NewFramer(client, client)
+		io.WriteString(client, http2.ClientPreface)
+		fr.WriteSettings()
+		fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
+		synctest.Wait() // until the handler runs
+		fr.WriteRawFrame(http2.FrameData, 0, 0, nil)
+		time.Sleep(time.Second)
+		client.Close()
+		time.Sleep(time.Minute)
+	})
+}
+
+// writeWatch is a connection that is not written to after it was closed for writing.
+type writeWatch struct {
+	*wiretest.Conn
+	t      *testing.T
+	closed atomic.Bool
+}
+
+// Write implements net.Conn.
+func (w *writeWatch) Write(p []byte) (int, error) {
+	if w.closed.Load() {
+		w.t.Errorf("%d bytes are written after the end", len(p))
+	}
+	return w.Conn.Write(p)
+}
+
+// CloseWrite closes the connection for writing.
+func (w *writeWatch) CloseWrite() error {
+	w.closed.Store(true)
+	return w.Conn.CloseWrite()
 }

@@ -46,7 +46,7 @@ func TestMoves(t *testing.T) {
 	}
 	const mostSeeds = 40 // five suffice
 	for seed := range mostSeeds {
-		if simulate(t, uint64(seed+1), 20_000, false); t.Failed() {
+		if simulate(t, uint64(seed+1), 20_000, simForm{}); t.Failed() {
 			return
 		}
 		if len(missing()) == 0 {

@@ -100,7 +100,8 @@ func (m *simulation) handle(ctx *gallop.RequestCtx) {
 // simClient is a connection of a client.
 type simClient struct {
 	m      *simulation
-	h2     *simH2 // nil over HTTP/1
+	h2     *simH2  // nil over HTTP/1
+	tls    *simTLS // nil without TLS
 	id     int
 	conn   *wiretest.Conn
 	out    []byte        // what was not sent yet
@@ -137,7 +138,7 @@ func (m *simulation) act() {
 		c.send(1 + m.draw(1+len(c.out)))
 	case what < 97:
 		c.receive(1 + m.draw(2000))
-	case what < 98 && len(c.out) == 0 && (c.h2 == nil || len(c.due) == 0):
+	case what < 98 && len(c.out) == 0 && !c.tls.isShaking() && (c.h2 == nil || len(c.due) == 0):
 		c.last, c.half = true, true
 		_ = c.conn.CloseWrite()
 	case what == 98:
@@ -154,6 +155,9 @@ func (m *simulation) connect() {
 	client, server := wiretest.Pipe()
 	m.lastID++
 	c := &simClient{m: m, id: m.lastID, conn: client}
+	if m.tls {
+		c.tls = newSimTLS()
+	}
 	if m.h2 {
 		c.h2 = newSimH2(c)
 	}
@@ -164,9 +168,11 @@ func (m *simulation) connect() {
 	if m.draw(4) == 0 {
 		server.SetWindow(1 + m.draw(200))
 	}
-	if m.ln.Connect(&simSocket{Conn: server, m: m}) != nil {
-		m.clients = append(m.clients, c)
+	if m.ln.Connect(&simSocket{Conn: server, m: m, id: c.id}) == nil {
+		c.tls.end()
+		return
 	}
+	m.clients = append(m.clients, c)
 }
 
 // ask makes a request, which is to be sent by and by.
@@ -205,7 +211,16 @@ func (c *simClient) ask() {
 	}
 	c.last = q.last
 	c.due = append(c.due, q)
-	c.out = append(c.out, wiretest.Request(method, q.String(), lines...)+body...)
+	c.write([]byte(wiretest.Request(method, q.String(), lines...) + body))
+}
+
+// write adds p to what is to be sent.
+func (c *simClient) write(p []byte) {
+	if c.tls == nil {
+		c.out = append(c.out, p...)
+	} else {
+		c.tls.write(p)
+	}
 }
 
 func simChunks(body string, size int) string {
@@ -223,6 +238,7 @@ func (c *simClient) send(most int) bool {
 	if c.h2 != nil && !c.over {
 		c.h2.gather()
 	}
+	c.out = append(c.out, c.tls.takeOutput()...)
 	if c.half || c.gone || len(c.out) == 0 {
 		return false
 	}
@@ -244,8 +260,15 @@ func (c *simClient) receive(most int) bool {
 	if err == syscall.EAGAIN {
 		return false
 	}
-	c.in = append(c.in, p[:n]...)
 	c.over = n == 0
+	if c.tls == nil {
+		c.in = append(c.in, p[:n]...)
+	} else {
+		data, wrong := c.tls.read(p[:n], c.over)
+		if c.in = append(c.in, data...); wrong != nil && !c.over {
+			c.m.fail("connection %d: %v", c.id, wrong)
+		}
+	}
 	c.understand(err)
 	return true
 }

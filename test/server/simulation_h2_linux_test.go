@@ -22,15 +22,31 @@ import (
 //
 // Goroutines stop only at calls that the server makes without the lock of a connection. Others wait for that lock without
 // letting the virtual time pass.
-func TestSimulationHTTP2(t *testing.T) {
-	steps := 30_000
+func TestSimulationHTTP2(t *testing.T) { simulateHTTP2(t, simForm{h2: true}, 30_000, 1_000_000) }
+
+// TestSimulationHTTP2Goroutines has a goroutine serve each connection.
+func TestSimulationHTTP2Goroutines(t *testing.T) {
+	simulateHTTP2(t, simForm{h2: true, goroutines: true}, 15_000, 500_000)
+}
+
+// TestSimulationHTTP2TLS has TLS on event loops.
+func TestSimulationHTTP2TLS(t *testing.T) {
+	simulateHTTP2(t, simForm{h2: true, tls: true}, 10_000, 500_000)
+}
+
+// TestSimulationHTTP2TLSGoroutines has TLS on goroutines.
+func TestSimulationHTTP2TLSGoroutines(t *testing.T) {
+	simulateHTTP2(t, simForm{h2: true, tls: true, goroutines: true}, 10_000, 500_000)
+}
+
+func simulateHTTP2(t *testing.T, form simForm, usual, long int) {
 	if servertest.RaceEnabled {
-		steps = 15_000
+		usual /= 2
 	}
 	seed := uint64(number("GALLOP_SEED", 1))
-	steps = number("GALLOP_STEPS", longer(steps, 1_000_000))
+	steps := number("GALLOP_STEPS", longer(usual, long))
 	begun := time.Now()
-	result := simulate(t, seed, steps, true)
+	result := simulate(t, seed, steps, form)
 	t.Logf("seed %d: %d steps, %d requests answered, %d batons stolen, %v, trace %x", seed, steps, result.answered, result.stolen, time.Since(begun), result.trace)
 }
 
@@ -81,7 +97,7 @@ func (h *simH2) ask() {
 	m.lastID++
 	q := &simRequest{id: m.lastID, kind: h2Kinds[m.draw(len(h2Kinds))], n: m.draw(60)}
 	st := &simStream{q: q}
-	line := http2.RequestLine{Method: []byte("GET"), Scheme: []byte("http"), Authority: []byte("a")}
+	line := http2.RequestLine{Method: []byte("GET"), Scheme: []byte(h.scheme()), Authority: []byte("a")}
 	var fields field.List
 	switch q.kind {
 	case "/big", "/writer":
@@ -156,8 +172,15 @@ func (h *simH2) gather() {
 		}
 		h.write(id, h.streams[id])
 	}
-	h.c.out = append(h.c.out, h.e.Out()...)
+	h.c.write(h.e.Out())
 	h.e.Sent(len(h.e.Out()))
+}
+
+func (h *simH2) scheme() string {
+	if h.c.tls != nil {
+		return "https"
+	}
+	return "http"
 }
 
 // understand takes frames out of the received bytes.
@@ -214,7 +237,7 @@ func (h *simH2) take(ev *http2.Event) {
 		case ev.Code == http2.RefusedStream && calls == 0:
 			h.forget(ev.Stream, simRefused)
 		default:
-			m.fail("connection %d, %v: reset with %v after status %d and %d bytes, called %d times", c.id, st.q, ev.Code, st.status, len(st.got), calls)
+			m.fail("connection %d, %v: reset with %v (%v) after status %d and %d bytes, called %d times", c.id, st.q, ev.Code, ev.Err, st.status, len(st.got), calls)
 		}
 		return
 	}
@@ -309,6 +332,7 @@ func (m *simulation) balance() {
 // giveUp gives up all requests of a client that hangs up.
 func (c *simClient) giveUp() {
 	c.gone = true
+	c.tls.end()
 	for _, q := range c.due {
 		c.m.ends[q.id] = simGivenUp
 	}

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +32,8 @@ import (
 //
 //	simulation_linux_test.go         who is next
 //	simulation_client_linux_test.go  what clients do, and what they have to be answered
+//	simulation_socket_linux_test.go  the server's end of their connections
+//	simulation_tls_linux_test.go     the client's side of TLS
 //
 // When it fails it tells the seed and the step. GALLOP_SEED and GALLOP_STEPS run others:
 //
@@ -47,7 +48,7 @@ func TestSimulation(t *testing.T) {
 	seed := number("GALLOP_SEED", 1)
 	steps = number("GALLOP_STEPS", longer(steps, 1_000_000))
 	begun := time.Now()
-	result := simulate(t, uint64(seed), steps, false)
+	result := simulate(t, uint64(seed), steps, simForm{})
 	t.Logf("seed %d: %d steps, %d requests answered, %d batons stolen, %v, trace %x", seed, steps, result.answered, result.stolen, time.Since(begun), result.trace)
 }
 
@@ -57,7 +58,7 @@ func TestSimulationRepeats(t *testing.T) {
 		t.Skip("the race detector has goroutines run in random order")
 	}
 	for range 5 {
-		if a, b := simulate(t, 2, 3000, false), simulate(t, 2, 3000, false); a == b {
+		if a, b := simulate(t, 2, 3000, simForm{}), simulate(t, 2, 3000, simForm{}); a == b {
 			return
 		}
 	}
@@ -86,15 +87,22 @@ type simResult struct {
 	stolen   uint64
 }
 
+// simForm says what is simulated. The zero value is HTTP/1 on event loops.
+type simForm struct {
+	h2         bool // clients use HTTP/2
+	tls        bool // over TLS; only with HTTP/2
+	goroutines bool // a goroutine serves each connection
+}
+
 // lifeSteps is how many steps a server lives.
 const lifeSteps = 5000
 
 // simulate makes so many steps, in which it has one server live after the other.
-func simulate(t *testing.T, seed uint64, steps int, h2 bool) (result simResult) {
+func simulate(t *testing.T, seed uint64, steps int, form simForm) (result simResult) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for done := 0; done < steps && !t.Failed(); done += lifeSteps {
-		m := &simulation{h2: h2, seed: seed, before: done, budget: min(lifeSteps, steps-done)}
+		m := &simulation{simForm: form, seed: seed, before: done, budget: min(lifeSteps, steps-done)}
 		m.rng = rand.New(rand.NewPCG(seed, uint64(done)))
 		stuck := time.AfterFunc(2*time.Minute, func() {
 			panic(fmt.Sprintf("seed %d, behind step %d: somebody goes round and round", seed, done))
@@ -110,16 +118,16 @@ func simulate(t *testing.T, seed uint64, steps int, h2 bool) (result simResult) 
 
 // simulation is the life of one server.
 type simulation struct {
+	simForm
 	t      *testing.T
-	h2     bool // clients use HTTP/2
 	seed   uint64
 	before int // steps of others
 	budget int
 	step   int
 
 	s       *gallop.Server
-	k       *wiretest.Kernel
-	ln      *wiretest.KernelListener
+	k       *wiretest.Kernel // nil on goroutines
+	ln      simListener
 	clients []*simClient
 	timed   bool // clients do not have all the time in the world
 	ending  bool // the server shuts down
@@ -128,6 +136,7 @@ type simulation struct {
 	rng      *rand.Rand
 	stopped  []*stop
 	owing    []*simSocket // an event
+	open     int          // sockets that goroutines serve
 	locked   map[int]bool // descriptors at which nobody may stop, being locked there
 	nobody   bool         // stops any more
 	calls    map[int]int  // of the handler, for each request
@@ -150,7 +159,7 @@ func (m *simulation) at(call string, fd int) {
 	if call == "epoll_wait" {
 		m.locked[fd] = true
 	}
-	if m.nobody || m.h2 && (call == "write" || call == "after write" || strings.HasSuffix(call, "epoll_ctl")) || m.locked[fd] && call != "epoll_wait" && call != "after epoll_wait" && call != "accept" && call != "after accept" {
+	if m.nobody || m.h2 && !m.goroutines && (call == "write" || call == "after write" || strings.HasSuffix(call, "epoll_ctl")) || m.locked[fd] && call != "epoll_wait" && call != "after epoll_wait" && call != "accept" && call != "after accept" {
 		m.mu.Unlock()
 		return
 	}
@@ -207,23 +216,20 @@ func (m *simulation) live(t *testing.T) {
 	m.s = &gallop.Server{
 		Logger: servertest.Quiet, Handler: m.handle, StreamRequestBody: m.rng.IntN(2) == 0, PoisonReleased: true,
 		Dispatch:    []gallop.DispatchType{gallop.DispatchAuto, gallop.DispatchInline, gallop.DispatchGoroutine}[m.rng.IntN(3)],
-		IdleTimeout: -1, ReadHeaderTimeout: -1, MinBodyRate: -1, WriteTimeout: -1,
+		IdleTimeout: -1, ReadHeaderTimeout: -1, TLSHandshakeTimeout: -1, MinBodyRate: -1, WriteTimeout: -1,
 		ReadBufferSize: []int{0, 64, 300}[m.rng.IntN(3)], MaxHeaderBytes: 4096,
 	}
 	if m.h2 {
 		m.s.Protocols = new(gallop.Protocols)
-		m.s.Protocols.SetUnencryptedHTTP2(true)
+		m.s.Protocols.SetHTTP2(m.tls)
+		m.s.Protocols.SetUnencryptedHTTP2(!m.tls)
 	}
 	if m.timed = m.rng.IntN(3) == 0; m.timed {
 		m.s.IdleTimeout, m.s.ReadHeaderTimeout = time.Duration(1+m.rng.IntN(1000))*time.Millisecond, time.Duration(1+m.rng.IntN(300))*time.Millisecond
 	}
-	m.ln = servertest.ListenOnLoop(m.s)
-	servertest.SetLoops(m.s, 1+m.rng.IntN(3))
-	m.k = servertest.Kernel(m.s)
-	m.k.Step = m.at
-	_ = m.ln.Control(func(fd uintptr) { m.locked[int(fd)] = true })
 	served := make(chan error, 1)
-	go func() { served <- m.s.Serve(m.ln) }()
+	ln := m.listen()
+	go func() { served <- m.s.Serve(ln) }()
 	for next := 1000; m.step < m.budget*9/10 && !t.Failed(); {
 		m.next(90)
 		if m.step > next {
@@ -248,9 +254,7 @@ func (m *simulation) next(act int) {
 		m.pass()
 	}
 	if m.step%64 == 0 {
-		for _, misuse := range m.k.Misuse() {
-			m.fail("%s", misuse)
-		}
+		m.findMisuse()
 	}
 }
 
@@ -307,6 +311,7 @@ func (m *simulation) end(served chan error) {
 	m.settle("in its end")
 	m.letAllGo()
 	for _, c := range m.clients {
+		c.tls.end()
 		_ = c.conn.Close()
 	}
 	for what, ended := range map[string]chan error{"Shutdown": down, "Serve": served} {
@@ -320,13 +325,11 @@ func (m *simulation) end(served chan error) {
 		}
 	}
 	synctest.Wait()
-	if n, open := m.k.Open(), m.s.GetOpenConnectionsCount(); n != 0 || open != 0 {
+	if n, open := m.openSockets(), m.s.GetOpenConnectionsCount(); n != 0 || open != 0 {
 		m.fail("%d descriptors and %d connections are left", n, open)
 	}
 	m.balance()
-	for _, misuse := range m.k.Misuse() {
-		m.fail("%s", misuse)
-	}
+	m.findMisuse()
 }
 
 // letAllGo ends stopping.
@@ -338,75 +341,4 @@ func (m *simulation) letAllGo() {
 		close(s.pass)
 	}
 	m.stopped = nil
-}
-
-// simSocket is the server's end of a connection, on which calls do less than they could now and
-// then. The bytes or the room that they leave over count later.
-type simSocket struct {
-	*wiretest.Conn
-	m        *simulation
-	happened func()
-	owesRead bool // an event; guarded by m.mu
-	owesRoom bool
-}
-
-// Watch is told of a connection that is taken away by nil.
-func (s *simSocket) Watch(f func()) {
-	s.m.mu.Lock()
-	s.happened = f
-	s.m.mu.Unlock()
-	s.Conn.Watch(f)
-}
-
-// TryRead reads less than there is now and then, or nothing.
-func (s *simSocket) TryRead(p []byte) (int, error) { return s.less(p, s.Conn.TryRead, &s.owesRead) }
-
-// TryWrite does so with writing.
-func (s *simSocket) TryWrite(p []byte) (int, error) { return s.less(p, s.Conn.TryWrite, &s.owesRoom) }
-
-func (s *simSocket) less(p []byte, call func([]byte) (int, error), owes *bool) (int, error) {
-	m := s.m
-	m.mu.Lock()
-	if len(p) < 2 || m.nobody || m.rng.IntN(8) > 0 {
-		m.mu.Unlock()
-		return call(p)
-	}
-	n := m.rng.IntN(min(len(p), 64))
-	if *owes = true; !slices.Contains(m.owing, s) {
-		m.owing = append(m.owing, s)
-	}
-	m.mu.Unlock()
-	if n > 0 {
-		return call(p[:n])
-	}
-	return 0, syscall.EAGAIN
-}
-
-// Ready reports more than there is now and then, as systems do.
-func (s *simSocket) Ready() wiretest.Readiness {
-	r := s.Conn.Ready()
-	r.Read = r.Read || s.m.draw(16) == 0
-	return r
-}
-
-// payOne has an event come that a socket owes, if there is one.
-func (m *simulation) payOne() bool {
-	m.mu.Lock()
-	if len(m.owing) == 0 {
-		m.mu.Unlock()
-		return false
-	}
-	i := m.rng.IntN(len(m.owing))
-	s := m.owing[i]
-	f, paid := s.happened, !s.owesRoom || s.Conn.Ready().Write
-	if paid {
-		s.owesRead, s.owesRoom = false, false
-		m.owing = slices.Delete(m.owing, i, i+1)
-	}
-	m.note("event", i)
-	m.mu.Unlock()
-	if f != nil {
-		f()
-	}
-	return paid
 }
