@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/field"
@@ -33,7 +34,7 @@ type RequestCtx struct {
 	connID     uint64
 	requestNum uint64
 
-	stream           ResponseStream
+	stream           atomic.Pointer[ResponseStream] // nil until it is needed, see output
 	hijackHandler    HijackHandler
 	hijackNoResponse bool
 	mayHijack        bool                        // InitHijack was called
@@ -46,11 +47,11 @@ type RequestCtx struct {
 	logFor     ctxLogger
 }
 
-// recycle ends the request, and reports whether ctx is ready for another one. If it
-// is not, somebody may still call its methods of context.Context.
+// recycle ends the request, and reports whether ctx is ready for another one. If it is not, somebody may still call its methods
+// of context.Context, or a handler that has ended its goroutine has left a ResponseStream open.
 func (ctx *RequestCtx) recycle(poison bool) (again bool) {
 	// The values come first: they may be closed, and look at the request.
-	if again = ctx.life.end(); again {
+	if again = ctx.life.end() && !ctx.streams(); again {
 		ctx.Request.ResetUserValues()
 	} else {
 		ctx.Request.values.close()
@@ -70,6 +71,9 @@ func (ctx *RequestCtx) letGo(poison bool) {
 	ctx.Response.Reset()
 	ctx.hijackHandler, ctx.hijackNoResponse = nil, false
 	ctx.fakeRemote = nil
+	if s := ctx.stream.Load(); s != nil && s.given {
+		ctx.stream.Store(nil)
+	}
 }
 
 // cleanUp lets go of what would stay behind in a request that was left to its
@@ -110,7 +114,7 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	ctx.timeout.Store(nil)
 	ctx.ex = nil
 	ctx.fakeConn, ctx.log, ctx.mayHijack = conn, logger, false
-	ctx.openStream, ctx.stream.away = nil, nil
+	ctx.openStream = nil
 	ctx.time = time.Now()
 }
 
@@ -287,13 +291,13 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 	if ctx.ex == nil || ctx.ex.isHTTP10() {
 		return nil
 	}
-	s := &ctx.stream
+	s := ctx.output()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ex != nil {
 		return errStreamOther
 	}
-	x, err := ctx.owned()
+	x, err := ctx.owned(s)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,6 @@ type lifetime struct {
 	canWatch bool            // the body was read; the next byte belongs to the next request
 	parent   context.Context // from Server.ConnContext or InitContext; may be nil
 	gone     *disconnect     // list of the calls of OnDisconnect, the latest first
-	kept     bool            // OnDisconnect was called, and the program may have kept its result
 
 	// The server leaves a request that has timed out to its handlers.
 	left  bool // the server no longer uses the request
@@ -82,7 +81,8 @@ func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := &disconnect{f: f, log: ctx.config().logger(), next: l.gone}
-	l.gone, l.kept = d, true
+	d.life.Store(l)
+	l.gone = d
 	if l.err != nil {
 		l.tellGone(l.err)
 	} else {
@@ -91,10 +91,7 @@ func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 		}
 		l.followParent()
 	}
-	return func() bool {
-		l.forget(d)
-		return !d.over.Swap(true)
-	}
+	return d.stop
 }
 
 // followParent makes the lifetime end when its parent does. l is locked.
@@ -114,12 +111,22 @@ func (l *lifetime) followParent() {
 	}))
 }
 
-// disconnect is one call of OnDisconnect.
+// disconnect is one call of OnDisconnect. The program may keep it beyond the request, because the result of OnDisconnect is
+// its method stop.
 type disconnect struct {
 	f    func(error)
-	log  Logger      // gets a line if f panics
-	over atomic.Bool // f was called, or must not be called any more
-	next *disconnect // of the previous call
+	log  Logger                   // gets a line if f panics
+	over atomic.Bool              // f was called, or must not be called any more
+	life atomic.Pointer[lifetime] // the lifetime whose list has it; nil once it is in no list
+	next *disconnect              // of the previous call
+}
+
+// stop is the result of OnDisconnect.
+func (d *disconnect) stop() bool {
+	if l := d.life.Load(); l != nil {
+		l.forget(d)
+	}
+	return !d.over.Swap(true)
 }
 
 // Err returns nil as long as the channel that Done returns is open. Once the channel is closed, Err returns
@@ -233,7 +240,7 @@ func (l *lifetime) unhook() {
 
 // end ends the lifetime together with the request. It reports whether l can be used for another request. It
 // cannot after a call of Done, because derived contexts look at l when they learn that it has ended, which may
-// be later. It cannot after a call of OnDisconnect either, because the result of OnDisconnect points to l.
+// be later.
 func (l *lifetime) end() (again bool) {
 	if l.used.Load() {
 		return l.endUsed()
@@ -246,13 +253,15 @@ func (l *lifetime) endUsed() (again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.canWatch = false
-	if l.done != nil || l.kept {
-		l.gone = nil
+	for l.gone != nil {
+		l.takeGone()
+	}
+	if l.done != nil {
 		l.cancelLocked(context.Canceled)
 		return false
 	}
 	l.unhook()
-	l.err, l.deadline, l.gone, l.parent = nil, time.Time{}, nil, nil
+	l.err, l.deadline, l.parent = nil, time.Time{}, nil
 	l.used.Store(false)
 	return true
 }
@@ -279,12 +288,19 @@ func (l *lifetime) lost() {
 
 // tellGone calls the functions of OnDisconnect. l is locked.
 func (l *lifetime) tellGone(err error) {
-	for d := l.gone; d != nil; d = d.next {
-		if !d.over.Swap(true) {
+	for l.gone != nil {
+		if d := l.takeGone(); !d.over.Swap(true) {
 			go d.call(err)
 		}
 	}
-	l.gone = nil
+}
+
+// takeGone removes the latest call of OnDisconnect from the list, which must not be empty. l is locked.
+func (l *lifetime) takeGone() *disconnect {
+	d := l.gone
+	l.gone = d.next
+	d.life.Store(nil)
+	return d
 }
 
 // forget removes d from l. If l belongs to another request by now, it does nothing.
@@ -294,6 +310,7 @@ func (l *lifetime) forget(d *disconnect) {
 	for at := &l.gone; *at != nil; at = &(*at).next {
 		if *at == d {
 			*at = d.next
+			d.life.Store(nil)
 			return
 		}
 	}

@@ -88,10 +88,11 @@ func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 
 // acceptable returns the exchange, if AcceptStream can accept its request.
 func (ctx *RequestCtx) acceptable() (*exchange, error) {
-	ctx.stream.mu.Lock()
-	defer ctx.stream.mu.Unlock()
-	x, err := ctx.owned()
-	if err == nil && ctx.stream.ex != nil {
+	s := ctx.output()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, err := ctx.owned(s)
+	if err == nil && s.ex != nil {
 		err = errStreamOther
 	}
 	return x, err
@@ -100,9 +101,10 @@ func (ctx *RequestCtx) acceptable() (*exchange, error) {
 // acceptTunnel is AcceptStream over HTTP/2. HijackSetNoResponse has no effect there, because a tunnel begins with the head of a
 // response.
 func (ctx *RequestCtx) acceptTunnel() (net.Conn, error) {
-	ctx.stream.mu.Lock()
-	defer ctx.stream.mu.Unlock()
-	x, err := ctx.owned()
+	s := ctx.output()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, err := ctx.owned(s)
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +143,10 @@ func (ctx *RequestCtx) HijackErr() error {
 	if ctx.mayHijack {
 		return nil
 	}
-	ctx.stream.mu.Lock()
-	defer ctx.stream.mu.Unlock()
-	_, err := ctx.ownedConn()
+	s := ctx.output()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := ctx.ownedConn(s)
 	return err
 }
 

@@ -35,13 +35,14 @@ import (
 // For a request that is not served by a Server, StreamResponse works only after the program has called InitStream, as
 // nethttp.ToHTTP does. Without InitStream, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
-	s := &ctx.stream
+	s := ctx.output()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ex != nil || s.away != nil {
 		return s, nil
 	}
-	x, err := ctx.owned()
+	s.given = true
+	x, err := ctx.owned(s)
 	away := err == errNotServed && ctx.openStream != nil
 	if (err == nil || away) && (ctx.hijackHandler != nil || ctx.Response.IsBodyStream()) {
 		return nil, errStreamOther
@@ -77,15 +78,35 @@ func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openSt
 
 // Streaming reports whether StreamResponse has started the response.
 func (ctx *RequestCtx) Streaming() bool {
-	ctx.stream.mu.Lock()
-	defer ctx.stream.mu.Unlock()
-	return ctx.stream.ex != nil || ctx.stream.away != nil
+	s := ctx.stream.Load()
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ex != nil || s.away != nil
 }
 
-// owned returns the exchange, if the handler may write to its wire. ctx.stream is locked.
-func (ctx *RequestCtx) owned() (*exchange, error) {
+// output returns the stream of the response. It is an object of its own, because the program may keep it beyond the request, and
+// RequestCtx serves other requests.
+func (ctx *RequestCtx) output() *ResponseStream {
+	if s := ctx.stream.Load(); s != nil {
+		return s
+	}
+	ctx.stream.CompareAndSwap(nil, new(ResponseStream))
+	return ctx.stream.Load()
+}
+
+// streams reports whether the response has begun as a stream, and is not complete.
+func (ctx *RequestCtx) streams() bool {
+	s := ctx.stream.Load()
+	return s != nil && s.ex != nil
+}
+
+// owned returns the exchange, if the handler may write to its wire. s is the stream of the response, and is locked.
+func (ctx *RequestCtx) owned(s *ResponseStream) (*exchange, error) {
 	switch {
-	case ctx.stream.left:
+	case s.left:
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -98,9 +119,9 @@ func (ctx *RequestCtx) owned() (*exchange, error) {
 	return ctx.ex, nil
 }
 
-// ownedConn returns the exchange, if the handler may take its connection. ctx.stream is locked.
-func (ctx *RequestCtx) ownedConn() (*exchange, error) {
-	x, err := ctx.owned()
+// ownedConn returns the exchange, if the handler may take its connection. s is the stream of the response, and is locked.
+func (ctx *RequestCtx) ownedConn(s *ResponseStream) (*exchange, error) {
+	x, err := ctx.owned(s)
 	if err == nil && x.h2 != nil {
 		return nil, errShared
 	}
@@ -118,6 +139,8 @@ type ResponseStream struct {
 	buf  []byte // of the next chunk
 	none bool   // there is no body on the wire
 	left bool   // the server is at the output itself
+
+	given bool // the program has it, and may keep it, so it serves a single request
 }
 
 // streamGather is how many bytes of a body are gathered in one chunk.
@@ -125,7 +148,6 @@ const streamGather = 4 << 10
 
 // begin writes the head. s is locked.
 func (s *ResponseStream) begin(x *exchange) {
-	x.shared = true
 	replaced := x.correct()
 	resp := &x.ctx.Response
 	if replaced {

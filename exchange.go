@@ -167,7 +167,7 @@ func (x *exchange) afterHandler(panicked bool) (last bool, err error) {
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 		ctx.hijackHandler = nil
 		last = true
-	case failure != nil && failure != ErrBodyClosed && failure != os.ErrDeadlineExceeded && !x.streams && ctx.stream.ex == nil:
+	case failure != nil && failure != ErrBodyClosed && failure != os.ErrDeadlineExceeded && !x.streams && !ctx.streams():
 		return false, failure // the handler saw no body where there was one
 	}
 	if ctx.hijackHandler != nil {
@@ -199,7 +199,7 @@ func (x *exchange) detach(answer *Response) *exchange {
 // abandon leaves the exchange to the handlers that still use it. begun reports whether a handler has started the
 // response or taken the connection. Afterwards no handler uses the wire, but a handler may still look at it.
 func (x *exchange) abandon() (begun bool) {
-	begun = x.ctx.stream.leave(x)                      // before the context ends, so that no handler writes any more
+	begun = x.ctx.output().leave(x)                    // before the context ends, so that no handler writes any more
 	x.leftBehind()                                     // x points to its wire
 	over := x.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
 	x.stopWatching()

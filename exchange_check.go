@@ -106,7 +106,7 @@ func (x *exchange) askExpectHandler() (status int, err error) {
 		x.wire.close = true // so that a response that ExpectHandler writes itself says so
 	}
 	status = x.server.ExpectHandler(&x.ctx)
-	if x.ctx.stream.ex != nil || x.isTaken() {
+	if x.ctx.streams() || x.isTaken() {
 		return status, &refusal{status}
 	}
 	if x.h2 == nil {
@@ -186,7 +186,7 @@ func (x *exchange) refuse(status int, err error) bool {
 	if s.ErrorHandler == nil {
 		return true
 	}
-	return x.guard("the error handler", func() { s.ErrorHandler(ctx, err) }) || ctx.stream.ex == nil
+	return x.guard("the error handler", func() { s.ErrorHandler(ctx, err) }) || !ctx.streams()
 }
 
 // refuseExpectation makes ctx.Response the response to a request whose expectation was refused.

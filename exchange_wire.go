@@ -127,7 +127,7 @@ func (x *exchange) cutWriting(lock func()) {
 func (x *exchange) resetDeadlines() {
 	if x.h2 == nil {
 		x.wire.ResetDeadlines()
-	} else if x.ctx.stream.ex == nil && x.h2.writeBy.Load() != nil { // a response that has begun must end in time
+	} else if !x.ctx.streams() && x.h2.writeBy.Load() != nil { // a response that has begun must end in time
 		x.h2.writeBy.Store(nil)
 	}
 }

@@ -317,7 +317,7 @@ func (b *requestBody) armByRate(start time.Time) bool {
 // the handler is writing in that moment, then that is what the client gets.
 func (b *requestBody) flushOutput() error {
 	c, x := b.x.wire, b.x
-	s := &x.ctx.stream
+	s := x.ctx.output()
 	if !s.mu.TryLock() {
 		return nil
 	}

@@ -79,7 +79,7 @@ func (c *serverConn) answerError(status int, err error) {
 	c.body.close()
 	c.close = true
 	if !c.refuse(status, err) {
-		ctx.stream.abort(c.exchange)
+		ctx.output().abort(c.exchange)
 		return
 	}
 	c.lastWords()
@@ -100,8 +100,8 @@ func (c *serverConn) lastWords() {
 	}
 	c.close = true
 	var err error
-	if c.ctx.stream.ex != nil {
-		err = c.ctx.stream.finish()
+	if c.ctx.streams() {
+		err = c.ctx.output().finish()
 	} else {
 		c.limitWriting()
 		err = c.writeResponse()

@@ -79,10 +79,10 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	if ctx.ex == nil {
 		return nil, errNotServed
 	}
-	s := &ctx.stream
+	s := ctx.output()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x, err := ctx.ownedConn()
+	x, err := ctx.ownedConn(s)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (c *serverConn) writeTakenHead() {
 
 // take writes what there is to write and leaves the connection to the handler.
 func (c *serverConn) take() (net.Conn, error) {
-	s := &c.ctx.stream
+	s := c.ctx.output()
 	if s.ex != nil {
 		s.emit()
 	}

@@ -55,7 +55,7 @@ func (c *serverConn) whyNotPlain() string {
 		return "protocol"
 	case h.flags&(plainFields|noDefaultContentType|noDefaultDate) != 0 || !h.head.Fields.HasNone(notPlain):
 		return "headers"
-	case resp.IsBodyStream() || ctx.stream.ex != nil:
+	case resp.IsBodyStream() || ctx.streams():
 		return "stream"
 	case resp.err != nil:
 		return "failed response"

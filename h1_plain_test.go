@@ -156,7 +156,7 @@ func TestWhyNotPlain(t *testing.T) {
 		"framing":             func(c *serverConn) { c.ctx.Response.Header.SetContentLength(7) },
 		"protocol":            func(c *serverConn) { c.ctx.Response.Header.SetProtocol([]byte("HTTP/1.0")) },
 		"headers":             func(c *serverConn) { c.ctx.Response.Header.SetNoDefaultDate(true) },
-		"stream":              func(c *serverConn) { c.ctx.stream.ex = c.exchange },
+		"stream":              func(c *serverConn) { c.ctx.output().ex = c.exchange },
 		"failed response":     func(c *serverConn) { c.ctx.Response.fail(errors.New("a test")) },
 		"skipped body":        func(c *serverConn) { c.ctx.Response.SkipBody = true },
 		"large body":          func(c *serverConn) { c.ctx.SetBody(make([]byte, smallBody+1)) },

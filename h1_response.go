@@ -14,7 +14,7 @@ import (
 // handler has left of the request.
 func (c *serverConn) respond() error {
 	ctx := &c.ctx
-	if ctx.stream.ex != nil {
+	if ctx.streams() {
 		return c.endStream()
 	}
 	c.limitWriting()
@@ -37,7 +37,7 @@ func (c *serverConn) respond() error {
 // the request.
 func (c *serverConn) endStream() error {
 	c.body.sever()
-	if err := c.ctx.stream.finish(); err != nil {
+	if err := c.ctx.output().finish(); err != nil {
 		return err
 	}
 	if !c.close && !c.body.drain() {

@@ -138,10 +138,10 @@ func (c *serverConn) answerRequest() conn.Next {
 	if c.hijacked {
 		return conn.Taken
 	}
-	if aborted || panicked && ctx.stream.ex != nil {
+	if aborted || panicked && ctx.streams() {
 		c.body.sever()
 		c.ResetDeadlines()
-		ctx.stream.abort(c.exchange)
+		ctx.output().abort(c.exchange)
 		return c.EndedBy(ErrAbortHandler)
 	}
 	last, err := x.afterHandler(panicked)
@@ -173,8 +173,8 @@ func (c *serverConn) releaseExchange() {
 		return
 	}
 	c.stopWatching()
-	if c.ctx.stream.ex != nil { // its handler has ended its goroutine
-		c.ctx.stream.abort(c.exchange)
+	if c.ctx.streams() { // its handler has ended its goroutine
+		c.ctx.output().abort(c.exchange)
 	}
 	c.dropExchange()
 }

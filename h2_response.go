@@ -17,9 +17,9 @@ import (
 func (st *h2Stream) respond() {
 	x := st.x
 	ctx := &x.ctx
-	if ctx.stream.ex != nil {
+	if ctx.streams() {
 		x.body.sever()
-		if err := ctx.stream.finish(); err != nil {
+		if err := ctx.output().finish(); err != nil {
 			st.broken(err)
 		}
 		return

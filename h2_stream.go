@@ -219,9 +219,9 @@ func (st *h2Stream) answer() {
 	if st.taken {
 		return
 	}
-	if aborted || panicked && ctx.stream.ex != nil {
+	if aborted || panicked && ctx.streams() {
 		x.body.sever()
-		ctx.stream.abort(x)
+		ctx.output().abort(x)
 		st.abort(http2.InternalError)
 		return
 	}
@@ -237,7 +237,7 @@ func (st *h2Stream) fail(err error) {
 	x, s := st.x, st.c.srv
 	s.conns.Counts[st.c.id%uint64(len(s.conns.Counts))].Refused.Add(1)
 	if r, ok := err.(*refusal); ok {
-		if x.ctx.stream.ex == nil {
+		if !x.ctx.streams() {
 			x.refuseExpectation(r.status)
 		}
 		st.respond()
@@ -247,7 +247,7 @@ func (st *h2Stream) fail(err error) {
 	x.logRefusal(status, err)
 	x.body.close()
 	if !x.refuse(status, err) {
-		x.ctx.stream.abort(x)
+		x.ctx.output().abort(x)
 		st.abort(http2.InternalError)
 		return
 	}
@@ -388,7 +388,7 @@ func (st *h2Stream) recycle() {
 	if st.body.release(); x == nil { // see leaveRest
 		return
 	}
-	if x.ctx.stream.left { // a handler that has timed out still uses the request, see abandon
+	if s := x.ctx.stream.Load(); s != nil && s.left { // a handler that has timed out still uses the request, see abandon
 		return
 	}
 	x.body.close()

@@ -116,17 +116,28 @@ func (w *response) announce(lists []string) {
 		return
 	}
 	all := strings.Join(lists, ",")
+	w.announced = slices.Grow(w.announced, strings.Count(all, ",")+1)
 	for name := range strings.SplitSeq(all, ",") {
 		w.announced = append(w.announced, http.CanonicalHeaderKey(strings.TrimSpace(name)))
 	}
 	h := &w.ctx.Response.Header
 	h.AddTrailer(all) // skips names that must not be trailers
 	for name := range h.Trailers() {
-		if slices.Contains(w.announced, http.CanonicalHeaderKey(string(name))) {
+		if slices.Contains(w.announced, w.trailerName(name)) {
 			w.trailers = true
 			break
 		}
 	}
+}
+
+// trailerName returns the canonical name of a trailer. It makes no copy of names that the handler has announced.
+func (w *response) trailerName(name []byte) string {
+	for _, known := range w.announced {
+		if known == string(name) {
+			return known
+		}
+	}
+	return http.CanonicalHeaderKey(string(name))
 }
 
 func hasTrailerPrefix(h http.Header) bool {
@@ -142,9 +153,10 @@ func hasTrailerPrefix(h http.Header) bool {
 // they are some.
 func (w *response) copyTrailers() {
 	h := &w.ctx.Response.Header
-	var names []string
+	var room [16]string
+	names := room[:0]
 	for name := range h.Trailers() {
-		names = append(names, http.CanonicalHeaderKey(string(name)))
+		names = append(names, w.trailerName(name))
 	}
 	for _, name := range names {
 		if _, set := w.header[name]; !set && !slices.Contains(w.announced, name) {
@@ -155,7 +167,6 @@ func (w *response) copyTrailers() {
 			h.Add(name, oneLine(value))
 		}
 	}
-	var room [16]string
 	for _, prefixed := range sortedNames(room[:0], w.header) {
 		name, ok := strings.CutPrefix(prefixed, http.TrailerPrefix)
 		if !ok {

@@ -21,12 +21,12 @@ func TestContextsThatAreNotReused(t *testing.T) {
 		"Done":       {func(t *testing.T, ctx *gallop.RequestCtx) { ctx.Done() }, false},
 		"OnDisconnect": {func(t *testing.T, ctx *gallop.RequestCtx) {
 			ctx.OnDisconnect(func(error) { t.Error("nobody has disconnected") })
-		}, false},
+		}, true},
 		"StreamResponse": {func(t *testing.T, ctx *gallop.RequestCtx) {
 			if _, err := ctx.StreamResponse(); err != nil {
 				t.Error(err)
 			}
-		}, false},
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
@@ -46,4 +46,35 @@ func TestContextsThatAreNotReused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A program keeps the ResponseStream of the first request. The server uses the RequestCtx again, but not the ResponseStream.
+func TestResponseStreamThatIsKept(t *testing.T) {
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		var kept *gallop.ResponseStream
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+			stream, err := ctx.StreamResponse()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if kept == nil {
+				kept = stream
+			} else if n, err := kept.Write([]byte("of the first")); n > 0 || err == nil {
+				t.Errorf("the first ResponseStream writes %d bytes of the second response, %v", n, err)
+			}
+			if err := kept.Flush(); (err == nil) != (kept == stream) {
+				t.Errorf("Flush returns %v", err)
+			}
+			stream.WriteString("hello")
+		}}
+		on.Talk(t, s, func(c *wiretest.Conversation) {
+			for range 2 {
+				c.Send(wiretest.Get("/"))
+				if r := c.Want(200); string(r.Body) != "hello" {
+					t.Errorf("body %q", r.Body)
+				}
+			}
+		})
+	})
 }

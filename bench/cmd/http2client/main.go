@@ -6,7 +6,10 @@
 //	go run ./cmd/http2client -n 3 tls # some of them
 //
 // Run it in bench/. It needs Linux and two processors. The server has core 0, and each client has core 1 with GOMAXPROCS=1. The
-// figures are the client's user and system time per call, and the rate.
+// figures are the client's user and system time per call, how much of that is system time, and the rate.
+//
+// With one call at a time, a third client shows the floor. It writes the bytes of an HTTP/1.1 request to a socket, and reads the
+// response without looking at it. No client on Go's poller needs less system time.
 package main
 
 import (
@@ -47,7 +50,13 @@ var rows = []row{
 	{"tls-c32", 32, 200_000, true, 0},
 }
 
-var clients = []string{"gallop", "nethttp"}
+// clients returns the names of the clients in a row.
+func (r *row) clients() []string {
+	if r.AtOnce == 1 && !r.TLS {
+		return []string{"gallop", "nethttp", "floor"}
+	}
+	return []string{"gallop", "nethttp"}
+}
 
 // job is what a client does.
 type job struct {
@@ -56,7 +65,7 @@ type job struct {
 }
 
 // report is what a client has used.
-type report struct{ CPU, Rate float64 }
+type report struct{ CPU, System, Rate float64 }
 
 func main() {
 	child.Play(child.Roles{"server": serve, "client": client})
@@ -74,7 +83,7 @@ func main() {
 
 // compare runs the rows whose names contain one of names, or all, and reports whether all goals were met.
 func compare(rounds int, names []string) (met bool, err error) {
-	fmt.Printf("%-8s %-8s %10s %12s\n", "row", "client", "CPU µs", "calls/s")
+	fmt.Printf("%-8s %-8s %10s %10s %12s\n", "row", "client", "CPU µs", "system µs", "calls/s")
 	met = true
 	for _, r := range rows {
 		if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(r.Name, name) }) {
@@ -124,20 +133,21 @@ func compareRow(r row, rounds int) (map[string]float64, error) {
 	if r.TLS {
 		url = "https://" + address + "/"
 	}
-	cpu, rate := map[string][]float64{}, map[string][]float64{}
+	cpu, system, rate := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	for range rounds {
-		for _, name := range clients {
+		for _, name := range r.clients() {
 			got, err := load(job{name, url, r})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			cpu[name], rate[name] = append(cpu[name], got.CPU), append(rate[name], got.Rate)
+			system[name] = append(system[name], got.System)
 		}
 	}
 	medians := map[string]float64{}
-	for _, name := range clients {
+	for _, name := range r.clients() {
 		medians[name] = measure.Median(cpu[name])
-		fmt.Printf("%-8s %-8s %10.2f %12.0f\n", r.Name, name, medians[name], measure.Median(rate[name]))
+		fmt.Printf("%-8s %-8s %10.2f %10.2f %12.0f\n", r.Name, name, medians[name], measure.Median(system[name]), measure.Median(rate[name]))
 	}
 	return medians, nil
 }
@@ -195,13 +205,17 @@ func client(config []byte) error {
 	}
 	call := callers[j.Client](j.URL)
 	run(call, j.Row.AtOnce, j.Row.Calls/10)
-	before, began := used(), time.Now()
+	user0, system0 := used()
+	began := time.Now()
 	run(call, j.Row.AtOnce, j.Row.Calls)
 	took := time.Since(began)
-	cpu := used() - before
+	user, system := used()
+	user, system = user-user0, system-system0
+	perCall := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 / float64(j.Row.Calls) }
 	return json.NewEncoder(os.Stdout).Encode(report{
-		CPU:  float64(cpu.Nanoseconds()) / 1e3 / float64(j.Row.Calls),
-		Rate: float64(j.Row.Calls) / took.Seconds(),
+		CPU:    perCall(user + system),
+		System: perCall(system),
+		Rate:   float64(j.Row.Calls) / took.Seconds(),
 	})
 }
 
@@ -223,10 +237,10 @@ func run(newCall func() func() error, atOnce, calls int) {
 }
 
 // used returns the user and system time of this process.
-func used() time.Duration {
+func used() (user, system time.Duration) {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
 }
 
 // callers return a function per client, which returns a function that makes a call.
@@ -244,6 +258,22 @@ var callers = map[string]func(url string) func() func() error{
 				err := c.DoTimeout(req, resp, time.Minute)
 				if err == nil && string(resp.Body()) != "Hello, World!" {
 					err = fmt.Errorf("body %q", resp.Body())
+				}
+				return err
+			}
+		}
+	},
+	"floor": func(url string) func() func() error {
+		host := strings.Trim(strings.TrimPrefix(url, "http://"), "/")
+		request, buf := []byte("GET / HTTP/1.1\r\nHost: "+host+"\r\n\r\n"), make([]byte, 4096)
+		c, err := net.Dial("tcp", host)
+		return func() func() error {
+			return func() error {
+				if err == nil {
+					_, err = c.Write(request)
+				}
+				if err == nil {
+					_, err = c.Read(buf)
 				}
 				return err
 			}
