@@ -25,6 +25,7 @@ type lifetime struct {
 	canWatch bool            // the body was read; the next byte belongs to the next request
 	parent   context.Context // from Server.ConnContext or InitContext; may be nil
 	gone     *disconnect     // list of the calls of OnDisconnect, the latest first
+	after    *disconnect     // list of the calls of AfterFunc, the latest first; they have called Done
 	kept     bool            // OnDisconnect was called, and the program may have kept its result
 
 	// The server leaves a request that has timed out to its handlers.
@@ -92,7 +93,7 @@ func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 		l.followParent()
 	}
 	return func() bool {
-		l.forget(d)
+		l.forget(&l.gone, d)
 		return !d.over.Swap(true)
 	}
 }
@@ -114,7 +115,7 @@ func (l *lifetime) followParent() {
 	}))
 }
 
-// disconnect is one call of OnDisconnect.
+// disconnect is one call of OnDisconnect or of AfterFunc.
 type disconnect struct {
 	f    func(error)
 	log  Logger      // gets a line if f panics
@@ -220,6 +221,7 @@ func (l *lifetime) cancelLocked(err error) {
 	if l.done != nil {
 		close(l.done)
 	}
+	callAll(&l.after, err)
 	l.unhook()
 }
 
@@ -278,20 +280,13 @@ func (l *lifetime) lost() {
 }
 
 // tellGone calls the functions of OnDisconnect. l is locked.
-func (l *lifetime) tellGone(err error) {
-	for d := l.gone; d != nil; d = d.next {
-		if !d.over.Swap(true) {
-			go d.call(err)
-		}
-	}
-	l.gone = nil
-}
+func (l *lifetime) tellGone(err error) { callAll(&l.gone, err) }
 
-// forget removes d from l. If l belongs to another request by now, it does nothing.
-func (l *lifetime) forget(d *disconnect) {
+// forget removes d from list, which is one of the lists of l. If l belongs to another request by now, it does nothing.
+func (l *lifetime) forget(list **disconnect, d *disconnect) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for at := &l.gone; *at != nil; at = &(*at).next {
+	for at := list; *at != nil; at = &(*at).next {
 		if *at == d {
 			*at = d.next
 			return
@@ -299,11 +294,11 @@ func (l *lifetime) forget(d *disconnect) {
 	}
 }
 
-// call calls the function of OnDisconnect and logs a panic in it.
+// call calls the function and logs a panic in it.
 func (d *disconnect) call(err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			d.log.Printf("panic in a function that OnDisconnect was given: %v\n%s", v, debug.Stack())
+			d.log.Printf("panic in a function that was passed to OnDisconnect or AfterFunc: %v\n%s", v, debug.Stack())
 		}
 	}()
 	d.f(err)
