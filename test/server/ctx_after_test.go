@@ -155,3 +155,23 @@ func TestDerivedContextsStartNoGoroutines(t *testing.T) {
 		})
 	})
 }
+
+// On an event loop, a handler that calls Done needs no goroutine until the client hangs up.
+func TestDoneStartsNoGoroutineOnLoops(t *testing.T) {
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		if on.Name != "loop" {
+			t.Skip("only event loops watch connections")
+		}
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+			before := runtime.NumGoroutine()
+			ctx.Done()
+			if more := runtime.NumGoroutine() - before; more > 0 {
+				t.Errorf("Done has started %d goroutines", more)
+			}
+		}}
+		on.Talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/"))
+			c.Want(200)
+		})
+	})
+}
