@@ -1,8 +1,8 @@
 package poll
 
-// Watch makes the loop call f, at most once and on a goroutine of its own, when the client sends nothing more or accepts no
-// more bytes, or when c is closed. Before that, a Watch needs no goroutine. Only the goroutine that serves c may call Watch.
-// It calls Unwatch before it reads again.
+// Watch makes the loop call f when the client sends nothing more or accepts no more bytes, or when c is closed. The loop calls
+// f at most once, on a new goroutine. Before that, a Watch needs no goroutine. Only the goroutine that serves c may call
+// Watch. It calls Unwatch before it reads again.
 func (c *Conn) Watch(f func()) {
 	v := c.waiting()
 	v.mu.Lock()
