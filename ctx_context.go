@@ -25,6 +25,7 @@ type lifetime struct {
 	canWatch bool            // the body was read; the next byte belongs to the next request
 	parent   context.Context // from Server.ConnContext or InitContext; may be nil
 	gone     *disconnect     // list of the calls of OnDisconnect, the latest first
+	after    *disconnect     // list of the calls of AfterFunc, the latest first; they have called Done
 
 	// The server leaves a request that has timed out to its handlers.
 	left  bool // the server no longer uses the request
@@ -111,8 +112,8 @@ func (l *lifetime) followParent() {
 	}))
 }
 
-// disconnect is one call of OnDisconnect. The program may keep it beyond the request, because the result of OnDisconnect is
-// its method stop.
+// disconnect is one call of OnDisconnect or of AfterFunc. The program may keep it beyond the request, because the results of
+// these methods are its method stop.
 type disconnect struct {
 	f    func(error)
 	log  Logger                   // gets a line if f panics
@@ -121,7 +122,7 @@ type disconnect struct {
 	next *disconnect              // of the previous call
 }
 
-// stop is the result of OnDisconnect.
+// stop is the result of OnDisconnect and of AfterFunc.
 func (d *disconnect) stop() bool {
 	if l := d.life.Load(); l != nil {
 		l.forget(d)
@@ -227,6 +228,7 @@ func (l *lifetime) cancelLocked(err error) {
 	if l.done != nil {
 		close(l.done)
 	}
+	callAll(&l.after, err)
 	l.unhook()
 }
 
@@ -254,7 +256,7 @@ func (l *lifetime) endUsed() (again bool) {
 	defer l.mu.Unlock()
 	l.canWatch = false
 	for l.gone != nil {
-		l.takeGone()
+		takeFirst(&l.gone)
 	}
 	if l.done != nil {
 		l.cancelLocked(context.Canceled)
@@ -287,40 +289,45 @@ func (l *lifetime) lost() {
 }
 
 // tellGone calls the functions of OnDisconnect. l is locked.
-func (l *lifetime) tellGone(err error) {
-	for l.gone != nil {
-		if d := l.takeGone(); !d.over.Swap(true) {
+func (l *lifetime) tellGone(err error) { callAll(&l.gone, err) }
+
+// callAll empties a list and calls its functions, each on a goroutine. The lock of the list's lifetime is held.
+func callAll(list **disconnect, err error) {
+	for *list != nil {
+		if d := takeFirst(list); !d.over.Swap(true) {
 			go d.call(err)
 		}
 	}
 }
 
-// takeGone removes the latest call of OnDisconnect from the list, which must not be empty. l is locked.
-func (l *lifetime) takeGone() *disconnect {
-	d := l.gone
-	l.gone = d.next
+// takeFirst removes the first call from a list, which must not be empty. The lock of the list's lifetime is held.
+func takeFirst(list **disconnect) *disconnect {
+	d := *list
+	*list = d.next
 	d.life.Store(nil)
 	return d
 }
 
-// forget removes d from l. If l belongs to another request by now, it does nothing.
+// forget removes d from its list. If it is in none by now, forget does nothing.
 func (l *lifetime) forget(d *disconnect) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for at := &l.gone; *at != nil; at = &(*at).next {
-		if *at == d {
-			*at = d.next
-			d.life.Store(nil)
-			return
+	for _, list := range [...]**disconnect{&l.gone, &l.after} {
+		for at := list; *at != nil; at = &(*at).next {
+			if *at == d {
+				*at = d.next
+				d.life.Store(nil)
+				return
+			}
 		}
 	}
 }
 
-// call calls the function of OnDisconnect and logs a panic in it.
+// call calls the function and logs a panic in it.
 func (d *disconnect) call(err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			d.log.Printf("panic in a function that OnDisconnect was given: %v\n%s", v, debug.Stack())
+			d.log.Printf("panic in a function that was passed to OnDisconnect or AfterFunc: %v\n%s", v, debug.Stack())
 		}
 	}()
 	d.f(err)

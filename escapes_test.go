@@ -398,6 +398,7 @@ var escapeRows = map[string]string{
 	"Request.VisitUserValuesAll(0)":                     "user value",
 	"Request.VisitUserValuesAll(1)":                     "user value",
 	"RequestCtx.AcceptStream":                           "accepted stream",
+	"RequestCtx.AfterFunc":                              "stop of AfterFunc",
 	"RequestCtx.Conn":                                   "connection",
 	"RequestCtx.Done":                                   "context",
 	"RequestCtx.HijackConn":                             "hijacked connection",

@@ -129,6 +129,17 @@ func (c *Conn) awaitBreak() bool {
 	return !clock.IsTimeout(err)
 }
 
+// watchOnLoop makes the loop start f when the client hangs up. It reports false if c is not on a loop, and if TLS may have more
+// bytes than the socket.
+func (c *Conn) watchOnLoop(f func()) bool {
+	lc := c.Loop.Conn
+	if lc == nil || lc.IsTLS() {
+		return false
+	}
+	lc.Watch(f)
+	return true
+}
+
 // LeaveLoop returns the connection as one that is no loop's any more.
 func (c *Conn) LeaveLoop() (net.Conn, error) {
 	if lc := c.Loop.Conn; lc != nil {

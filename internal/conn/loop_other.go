@@ -20,6 +20,8 @@ func (lc *LoopConn) Ended() bool { return false }
 
 func (lc *LoopConn) Kick() {}
 
+func (lc *LoopConn) Unwatch() bool { return false }
+
 type loopParts struct{}
 
 func (lc *LoopConn) SetWriteDeadline(time.Time) error { return nil }
@@ -65,6 +67,8 @@ func (c *Conn) ResumePartial() (began time.Time) { return c.Now }
 func (c *Conn) waitOnLoop() Next { return Park }
 
 func (c *Conn) moreOnLoop() Next { return Park }
+
+func (c *Conn) watchOnLoop(func()) bool { return false }
 
 // awaitBreak reports false, as the system does not tell.
 func (c *Conn) awaitBreak() bool { return false }

@@ -10,10 +10,12 @@ import (
 	"github.com/gallop-http/gallop/internal/clock"
 )
 
-// Watch watches whether the client of a connection goes away, while nothing else reads from the connection.
+// Watch watches whether the client of a connection goes away, while nothing else reads from the connection. It does so with a
+// goroutine, which starts at once, or, if a loop watches the connection, when the client hangs up.
 type Watch struct {
-	ended chan struct{} // closed when the goroutine that watches ends
-	ahead []byte        // what was read meanwhile
+	onLoop bool          // the loop starts the goroutine
+	ended  chan struct{} // closed when the goroutine ends
+	ahead  []byte        // what was read meanwhile
 }
 
 // Watch calls lost if the client goes away. The result is nil if the connection cannot be watched now.
@@ -24,14 +26,17 @@ func (c *Conn) Watch(lost func()) *Watch {
 	}
 	w := &Watch{ended: make(chan struct{})}
 	c.Input.ArmExactly(time.Time{})
-	go func() {
+	watch := func() {
 		defer close(w.ended)
 		if read {
 			c.watchInput(w, lost)
 		} else if c.awaitBreak() { // more bytes are here: nobody reads before the turn is over
 			lost()
 		}
-	}()
+	}
+	if w.onLoop = c.watchOnLoop(watch); !w.onLoop {
+		go watch()
+	}
 	return w
 }
 
@@ -53,6 +58,9 @@ func (c *Conn) watchInput(w *Watch, lost func()) {
 
 // EndWatch ends the watching and keeps what it has read.
 func (c *Conn) EndWatch(w *Watch) {
+	if w.onLoop && c.Loop.Conn.Unwatch() {
+		return
+	}
 	c.Input.ArmExactly(time.Unix(1, 0))
 	<-w.ended
 	c.Input.AllRead = false

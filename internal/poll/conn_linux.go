@@ -71,7 +71,7 @@ func (c *Conn) claim(bits uint32) bool {
 			}
 		} else if c.state.CompareAndSwap(s, s|bits) {
 			if v := c.view.Load(); v != nil {
-				v.wake()
+				c.wake(v)
 			}
 			return false
 		}
@@ -306,7 +306,7 @@ func (c *Conn) Close() error {
 		c.done()
 	}
 	if v := c.view.Load(); v != nil {
-		v.wake()
+		c.wake(v)
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ type view struct {
 	change sync.Cond
 	read   limit
 	write  limit
-	over   bool // waiting is not possible any more
+	over   bool   // waiting is not possible any more
+	watch  func() // nil unless Watch was called; nil again after it was called
 }
 
 // limit is a deadline and the timer that wakes the goroutines that wait for it.
@@ -107,12 +108,6 @@ func (v *view) limitFor(bit uint32) *limit {
 		return &v.write
 	}
 	return &v.read
-}
-
-func (v *view) wake() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.change.Broadcast()
 }
 
 // wind starts the timer that wakes waiting goroutines after left. A running timer that fires earlier is left alone:

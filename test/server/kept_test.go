@@ -226,6 +226,19 @@ var keepCases = []keepCase{
 			return nil
 		})
 	}},
+	{name: "stop of AfterFunc", servers: anyBodies, until: afterAll, keep: func(k *keeper, ctx *gallop.RequestCtx) {
+		var called [200]atomic.Bool
+		var stops []func() bool
+		for i := range called {
+			stops = append(stops, ctx.AfterFunc(func() { called[i].Store(true) }))
+		}
+		k.kept(func(i int) error {
+			if i %= len(stops); stops[i]() && called[i].Load() {
+				return errors.New("stopped a call that was made")
+			}
+			return nil
+		})
+	}},
 	{name: "request body", servers: anyBodies, until: afterAll, request: (*keeper).askFirst, keep: func(k *keeper, ctx *gallop.RequestCtx) {
 		k.keepReader(ctx.RequestBodyStream())
 	}},
