@@ -197,8 +197,8 @@ func (h *header) asStored() outgoing {
 	return o
 }
 
-// fits reports whether the buffer of w has room for the head, so that Write can append the head there. 256 bytes are
-// more than what is added to the stored bytes.
+// fits reports whether the buffer of w has room for the head, so that Write can append the head there. A head takes at
+// most 256 bytes more than its stored fields.
 func (h *header) fits(w *bufio.Writer) bool {
 	l := &h.head.Fields
 	return w.Available() >= l.Size()+l.Len()*len(": \r\n")+256
