@@ -11,6 +11,9 @@ import (
 
 // AppendLines appends the fields to dst as lines, in order, except those whose ID is in skip.
 func (l *List) AppendLines(dst []byte, skip IDs) []byte {
+	if len(l.fields) == 0 {
+		return dst
+	}
 	lines, ok := l.Lines()
 	if !ok {
 		return l.appendEach(dst, skip)
