@@ -5,7 +5,6 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
 )
 
@@ -90,11 +89,7 @@ func (c *serverConn) respondPlain() error {
 	if len(body) > 0 && !l.Has(field.ContentType) {
 		buf = append(buf, "Content-Type: text/plain; charset=utf-8\r\n"...)
 	}
-	if lines, ok := l.Lines(); ok {
-		buf = append(buf, lines...)
-	} else {
-		buf = http1.AppendFields(buf, l)
-	}
+	buf = l.AppendLines(buf, 0)
 	buf = append(buf, "Content-Length: "...)
 	buf = append(ascii.AppendUint(buf, uint64(len(body))), "\r\n\r\n"...)
 	o.Buf = append(buf, body...)

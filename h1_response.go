@@ -172,19 +172,14 @@ func (c *serverConn) writeInterim(status int) error {
 	return o.Flush()
 }
 
-// appendInterim appends an interim response with the fields of l, but for those that
-// only a final response can have.
+// finalOnly are the fields that an interim response does not have.
+const finalOnly = field.IDs(1)<<field.ContentLength | 1<<field.TransferEncoding | 1<<field.Connection |
+	1<<field.Trailer | 1<<field.Date | 1<<field.Server
+
+// appendInterim appends an interim response with the fields of l, except those in finalOnly.
 func appendInterim(dst []byte, status int, l *field.List) []byte {
 	dst = http1.AppendStatusLine(dst, status, StatusMessage(status))
-	for i := range l.Len() {
-		switch l.ID(i) {
-		case field.ContentLength, field.TransferEncoding, field.Connection, field.Trailer, field.Date, field.Server:
-			continue
-		}
-		name, value := l.At(i)
-		dst = http1.AppendField(dst, name, value)
-	}
-	return append(dst, "\r\n"...)
+	return append(l.AppendLines(dst, finalOnly), "\r\n"...)
 }
 
 // writeStream writes the stream that is the response's body: length bytes, or

@@ -223,6 +223,10 @@ func (h *header) Del(key string) { h.del(UnsafeBytes(key)) }
 
 // put sets a field, or adds it if add is true. It reports whether the field was accepted.
 func (h *header) put(id field.ID, name, value []byte, add bool) bool {
+	if h.flags&(namesAsGiven|announced) == 0 && !special[id] && h.room(len(name)+len(value)) &&
+		h.head.Fields.AddFirst(id, value) {
+		return true // which is the case for most fields that handlers set
+	}
 	clean := isClean(value)
 	if !clean { // rarely true
 		value = cleanValue(id, value)
@@ -247,6 +251,12 @@ func (h *header) put(id field.ID, name, value []byte, add bool) bool {
 	}
 	store(h.listFor(name), id, name, value, add)
 	return true
+}
+
+// special are the names for which put does more than to store a line.
+var special = [256]bool{
+	field.Unknown: true, field.Cookie: true, field.ContentLength: true, field.TransferEncoding: true,
+	field.Connection: true, field.Expect: true, field.Trailer: true,
 }
 
 // usualName returns name in its usual spelling, which may be stored in h.scratch.
@@ -339,6 +349,9 @@ func (h *header) listFor(name []byte) *field.List {
 // setKnown sets the field with this known id, or removes it if the value is empty. It reports whether the value was
 // accepted.
 func (h *header) setKnown(id field.ID, value []byte) bool {
+	if h.room(len(value)) && h.head.Fields.AddFirst(id, value) {
+		return true
+	}
 	if !isClean(value) { // rarely true
 		if value = cleanValue(id, value); ascii.IndexControl(value) != len(value) {
 			return false

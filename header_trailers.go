@@ -6,7 +6,6 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
 )
 
@@ -130,8 +129,7 @@ func (h *header) PeekTrailer(key string) []byte { return peekIn(&h.trailers, Uns
 // TrailerHeader returns the trailers as they are sent: header lines and an empty line. The result is valid until the
 // header is changed, or until the next call to TrailerHeader or Header.
 func (h *header) TrailerHeader() []byte {
-	h.scratch = http1.AppendFields(h.scratch[:0], &h.trailers)
-	h.scratch = append(h.scratch, "\r\n"...)
+	h.scratch = append(h.trailers.AppendLines(h.scratch[:0], 0), "\r\n"...)
 	return h.scratch
 }
 

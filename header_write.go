@@ -42,7 +42,7 @@ func (h *ResponseHeader) appendHead(dst []byte, o *outgoing) []byte {
 		h.flags&noDefaultContentType == 0 && !l.Has(field.ContentType) {
 		dst = append(dst, "Content-Type: text/plain; charset=utf-8\r\n"...)
 	}
-	dst = h.appendFields(dst, length, -1)
+	dst = h.appendFields(dst, length, 0)
 	return h.appendFraming(dst, o, length)
 }
 
@@ -119,23 +119,21 @@ func (h *RequestHeader) appendHead(dst []byte, o *outgoing) []byte {
 	} else {
 		dst = append(dst, " HTTP/1.0\r\n"...)
 	}
-	host := -1
+	first := field.IDs(0)
 	if h.flags&plainFields == 0 {
-		dst, host = h.appendUsual(dst, o)
+		dst, first = h.appendUsual(dst, o)
 	}
-	dst = h.appendFields(dst, o.length, host)
+	dst = h.appendFields(dst, o.length, first)
 	return h.appendFraming(dst, o, o.length)
 }
 
-// appendUsual appends Host, and the default headers in o that h does not have. It returns the index of Host, or
-// -1 if there is no Host or it keeps its place.
-func (h *RequestHeader) appendUsual(dst []byte, o *outgoing) (_ []byte, host int) {
+// appendUsual appends Host, and the default headers in o that h does not have. Its second result has Host if Host was
+// appended. The Host of a received head keeps its place.
+func (h *RequestHeader) appendUsual(dst []byte, o *outgoing) (_ []byte, first field.IDs) {
 	l := &h.head.Fields
-	host = -1
-	if !h.head.Received {
-		if host = l.FindID(field.Host); host >= 0 {
-			dst = http1.AppendField(dst, "Host", l.Value(host))
-		}
+	if host := l.FindID(field.Host); host >= 0 && !h.head.Received {
+		dst = http1.AppendField(dst, "Host", l.Value(host))
+		first = 1 << field.Host
 	}
 	if o.agent != "" && !l.Has(field.UserAgent) {
 		dst = http1.AppendField(dst, "User-Agent", o.agent)
@@ -144,33 +142,19 @@ func (h *RequestHeader) appendUsual(dst []byte, o *outgoing) (_ []byte, host int
 		h.flags&noDefaultContentType == 0 && !l.Has(field.ContentType) {
 		dst = append(dst, "Content-Type: application/octet-stream\r\n"...)
 	}
-	return dst, host
+	return dst, first
 }
 
-// appendFields appends the stored fields in order, except the one at index skip and those that appendFraming
-// writes.
-func (h *header) appendFields(dst []byte, length int64, skip int) []byte {
-	l := &h.head.Fields
-	for i := range l.Len() {
-		switch l.ID(i) {
-		case field.ContentLength, field.TransferEncoding, field.Connection:
-			continue
-		case field.Trailer:
-			if length != lengthChunked {
-				continue
-			}
-		case field.Expect:
-			if !h.IsHTTP11() && h.sentMinor() > 0 {
-				continue // it has no effect in HTTP/1.0, but would have one in HTTP/1.1
-			}
-		}
-		if i == skip {
-			continue
-		}
-		name, value := l.At(i)
-		dst = http1.AppendField(dst, name, value)
+// appendFields appends the stored fields in order, except those in skip and those that appendFraming writes.
+func (h *header) appendFields(dst []byte, length int64, skip field.IDs) []byte {
+	skip |= 1<<field.ContentLength | 1<<field.TransferEncoding | 1<<field.Connection
+	if length != lengthChunked {
+		skip |= 1 << field.Trailer
 	}
-	return dst
+	if !h.IsHTTP11() && h.sentMinor() > 0 {
+		skip |= 1 << field.Expect // it has no effect in HTTP/1.0, but would have one in HTTP/1.1
+	}
+	return h.head.Fields.AppendLines(dst, skip)
 }
 
 // appendFraming appends the headers that say where the body and the connection end, and the empty line.
@@ -213,6 +197,13 @@ func (h *header) asStored() outgoing {
 	return o
 }
 
+// fits reports whether the buffer of w has room for the head, so that Write can append the head there. A head takes at
+// most 256 bytes more than its stored fields.
+func (h *header) fits(w *bufio.Writer) bool {
+	l := &h.head.Fields
+	return w.Available() >= l.Size()+l.Len()*len(": \r\n")+256
+}
+
 // AppendBytes appends the request line and headers to dst as they are sent, followed by an empty line. The bytes
 // include everything that was set or received, except trailers.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
@@ -232,6 +223,10 @@ func (h *RequestHeader) String() string { return string(h.Header()) }
 
 // Write writes to w the bytes that AppendBytes appends. Write does not flush w.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
+	if h.fits(w) {
+		_, err := w.Write(h.AppendBytes(w.AvailableBuffer()))
+		return err
+	}
 	_, err := w.Write(h.Header())
 	return err
 }
@@ -262,6 +257,10 @@ func (h *ResponseHeader) String() string { return string(h.Header()) }
 
 // Write writes to w the bytes that AppendBytes appends. Write does not flush w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
+	if h.fits(w) {
+		_, err := w.Write(h.AppendBytes(w.AvailableBuffer()))
+		return err
+	}
 	_, err := w.Write(h.Header())
 	return err
 }

@@ -68,6 +68,16 @@ func TestParseHex(t *testing.T) {
 	}
 }
 
+func TestAppendUintOfEveryLength(t *testing.T) {
+	for n, digits := uint64(1), 1; digits <= 20; n, digits = n*10, digits+1 {
+		for _, n := range []uint64{n - 1, n, n + 1, 2*n + 3} {
+			if got := string(AppendUint([]byte("x"), n)); got != "x"+strconv.FormatUint(n, 10) {
+				t.Errorf("AppendUint %d: %q", n, got)
+			}
+		}
+	}
+}
+
 func TestAppendNumbers(t *testing.T) {
 	for _, n := range []uint64{0, 1, 9, 10, 99, 100, 12345, 1<<63 - 1, 1<<64 - 1, 0x10, 0xfff, 1 << 60} {
 		if got := string(AppendUint([]byte("x"), n)); got != "x"+strconv.FormatUint(n, 10) {

@@ -47,22 +47,30 @@ func Unhex(c byte) (v byte, ok bool) {
 
 // AppendUint appends n in decimal.
 func AppendUint(dst []byte, n uint64) []byte {
-	if n < 10 {
+	switch {
+	case n < 10:
 		return append(dst, byte('0'+n))
-	}
-	if n < 100 {
+	case n < 100:
 		return append(dst, byte('0'+n/10), byte('0'+n%10))
+	case n < 1000:
+		return append(dst, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
 	}
-	var b [20]byte
-	i := len(b)
-	for n >= 10 {
-		i--
-		b[i] = byte('0' + n%10)
+	return appendLong(dst, n)
+}
+
+// appendLong is AppendUint for any n. It writes the digits where they belong, because copying bytes that were just
+// written one by one makes the processor wait.
+func appendLong(dst []byte, n uint64) []byte {
+	digits := 1
+	for limit := uint64(10); n >= limit && digits < 20; limit *= 10 {
+		digits++
+	}
+	dst = append(dst, "00000000000000000000"[:digits]...)
+	for i := len(dst) - 1; n > 0; i-- {
+		dst[i] = byte('0' + n%10)
 		n /= 10
 	}
-	i--
-	b[i] = byte('0' + n)
-	return append(dst, b[i:]...)
+	return dst
 }
 
 // AppendHex appends n in lower-case hexadecimal without leading zeros.

@@ -261,10 +261,27 @@ func ends[S ascii.Text](s S) (first, last uint64) {
 	if n := len(s); n >= 8 {
 		return word(s[:8]), word(s[n-8:])
 	}
-	for i := len(s) - 1; i >= 0; i-- {
-		first = first<<8 | uint64(s[i])
-	}
+	first = short(s)
 	return first, first
+}
+
+// short returns s, which has less than eight bytes, padded with zeros.
+func short[S ascii.Text](s S) uint64 {
+	n := len(s)
+	switch {
+	case n >= 4: // the two halves overlap in equal bytes
+		return half(s[:4]) | half(s[n-4:])<<(8*(n-4))
+	case n >= 2:
+		return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[n-1])<<(8*(n-1))
+	case n == 1:
+		return uint64(s[0])
+	}
+	return 0
+}
+
+func half[S ascii.Text](s S) uint64 {
+	_ = s[3]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
 func word[S ascii.Text](s S) uint64 {
@@ -275,15 +292,35 @@ func word[S ascii.Text](s S) uint64 {
 
 // Lookup returns the ID of name, regardless of case.
 func Lookup[S ascii.Text](name S) ID {
-	if len(name) < 2 || len(name) > maxKnown {
+	n := len(name)
+	if n < 2 || n > maxKnown {
 		return Unknown
 	}
-	first, last := ends(name)
-	id := table[hash(first, last, len(name))]
-	if known := names[id]; string(name) == known || ascii.EqualFold(name, known) {
+	var first, last uint64
+	if n >= 8 {
+		first, last = word(name[:8]), word(name[n-8:])
+	} else {
+		first = short(name)
+		last = first
+	}
+	id := table[hash(first, last, n)]
+	if known := names[id]; n == len(known) && (edges[id] == edge{first, last} &&
+		(n <= 16 || string(name[8:n-8]) == known[8:n-8]) || ascii.EqualFold(name, known)) {
 		return id
 	}
 	return Unknown
+}
+
+// edges are the ends of the known names, which are the whole name if it has up to 16 bytes.
+var edges = buildEdges()
+
+type edge struct{ first, last uint64 }
+
+func buildEdges() (t [numIDs]edge) {
+	for id, name := range names {
+		t[id].first, t[id].last = ends(name)
+	}
+	return t
 }
 
 // LookupHead finds the field name at the start of b, which ends before a colon. It returns the name's ID, regardless

@@ -32,6 +32,15 @@ func TestLookupIgnoresCase(t *testing.T) {
 			}
 		}
 	}
+	for id := Unknown + 1; id < numIDs; id++ { // one byte differs
+		for i := range names[id] {
+			s := []byte(names[id])
+			s[i] ^= 0x01
+			if got := Lookup(s); got != Unknown {
+				t.Errorf("Lookup(%q) = %v", s, got)
+			}
+		}
+	}
 	for _, s := range []string{"", "X", "Hos", "Hosts", "H\rst", "Content\rLength", "Content_Length"} {
 		if got := Lookup(s); got != Unknown {
 			t.Errorf("Lookup(%q) = %v", s, got)

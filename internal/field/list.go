@@ -4,7 +4,6 @@
 // A [List] that a parser filled holds no copy of the message. Its spans point into the parsed bytes, see
 // [List.Borrow]. The first change copies these bytes into the list's own storage. Readers of a List do not notice the
 // difference.
-// storage of the list's own; nobody who reads a List sees the difference.
 package field
 
 import (
@@ -53,6 +52,9 @@ type List struct {
 
 // IDs is a set of IDs below 64: the bits 1<<ID.
 type IDs uint64
+
+// has reports whether id is in s. The mask spares the processor a check of how far to shift.
+func (s IDs) has(id ID) bool { return id < 64 && s>>(id&63)&1 != 0 }
 
 // Reset empties the list and drops the lender's bytes.
 func (l *List) Reset() {

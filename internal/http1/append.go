@@ -29,15 +29,6 @@ func AppendContentLength(dst []byte, n int64) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// AppendFields appends the fields of l as lines, in order.
-func AppendFields(dst []byte, l *field.List) []byte {
-	for i := range l.Len() {
-		name, value := l.At(i)
-		dst = AppendField(dst, name, value)
-	}
-	return dst
-}
-
 // AppendChunk appends data as a chunk. Empty data appends nothing, because an empty chunk would end the body.
 func AppendChunk(dst, data []byte) []byte {
 	if len(data) == 0 {
