@@ -34,6 +34,7 @@ type Entry struct {
 	NC     net.Conn
 	phase  atomic.Int32 // see state.go
 	served atomic.Bool  // it has had a turn
+	apart  atomic.Bool  // CountStates does not count it as running, whatever its phase is
 	rare   *rareParts   // nil for most connections
 
 	next, prev *Entry // guarded by the table's lock
