@@ -70,8 +70,8 @@ const countPause = 256
 // active connections whose turn has arrived, so that the program is called for it now, or has been called and the output is written.
 type counts struct{ Accepted, Open, Active, Running, Idle, Shaking uint64 }
 
-// RunsApart says whether the connection does not count as running, even if it is active: it waits for the rest of a turn, or its
-// wire counts calls of the program itself. So the calls of the program need no counter.
+// RunsApart says whether the connection does not count as running, even if it is active. Either it waits for the rest of a turn, or
+// its wire counts calls of the program itself. So the calls of the program need no counter.
 func (c *Conn) RunsApart(apart bool) { c.Entry.apart.Store(apart) }
 
 // CountStates counts the connections, by what they do.
