@@ -72,7 +72,13 @@ type counts struct{ Accepted, Open, Active, Running, Idle, Shaking uint64 }
 
 // RunsApart says whether the connection does not count as running, even if it is active. Either it waits for the rest of a turn, or
 // its wire counts calls of the program itself. So the calls of the program need no counter.
-func (c *Conn) RunsApart(apart bool) { c.Entry.apart.Store(apart) }
+func (c *Conn) RunsApart(apart bool) {
+	if apart {
+		c.Entry.marks.Or(markApart)
+	} else {
+		c.Entry.marks.And(^uint32(markApart))
+	}
+}
 
 // CountStates counts the connections, by what they do.
 func (t *Table) CountStates() (n counts) {
@@ -95,7 +101,7 @@ func (t *Table) CountStates() (n counts) {
 			n.Shaking++
 		case phaseActive, phaseStarted, phaseQueued:
 			n.Active++
-			if !c.apart.Load() {
+			if c.marks.Load()&markApart == 0 {
 				n.Running++
 			}
 		default:
