@@ -83,7 +83,9 @@ func (c *serverConn) takeBody(announced int64) error {
 		return nil
 	}
 	c.startClock()
+	c.RunsApart(true)
 	buf, err := b.readAll(req.body.buf[:0])
+	c.RunsApart(false)
 	if err != nil {
 		buf = buf[:0]
 	}

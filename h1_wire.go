@@ -86,7 +86,10 @@ func (c *serverConn) readRestOfHead(parser *http1.Parser) (length int, n conn.Ne
 				c.startClock()
 				in.ArmExactly(clock.Earlier(clock.After(c.FirstBegan(c.began), c.set.First), clock.After(c.began, c.set.Read)))
 			}
-			if err := in.Fill(); err != nil {
+			c.RunsApart(true)
+			err := in.Fill()
+			c.RunsApart(false)
+			if err != nil {
 				if err == io.EOF {
 					err = io.ErrUnexpectedEOF
 				}

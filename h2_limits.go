@@ -20,6 +20,7 @@ const h2HandlerWait = 10 * time.Second
 
 // resolveLimits sets the limits that connections share.
 func (l *h2Conns) resolveLimits(s *Server) {
+	l.handlers.Limit = math.MaxInt64 // not 0, because Stats needs the number of slots that are taken
 	if n := s.MaxConcurrentHandlers; n >= 0 {
 		l.handlers.Limit = int64(orDefault(n, s.set.MaxConns))
 	}
@@ -74,9 +75,6 @@ func (c *h2Conn) admitReady() {
 	}
 	l := &c.srv.h2.handlers
 	slots := l.Claim(c.turn)
-	if l.Limit == 0 {
-		slots = math.MaxInt
-	}
 	for {
 		st, late := c.nextReady(slots)
 		switch {

@@ -35,6 +35,7 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 		c.fail(http2.ErrInadequateSecurity)
 		c.unlock()
 	}
+	seat.RunsApart(true)                         // Stats counts streams
 	c.active = seat.TLS == nil && len(input) > 0 // as HTTP/1 has reported
 	seat.OwnReports, seat.Wakeable = true, c.lc == nil
 	c.keep(input)

@@ -2,7 +2,7 @@ package gallop
 
 // ServerStats counts the connections and requests of a Server, for metrics and dashboards. See [Server.Stats].
 //
-// The fields Connections, Active, Idle and Handshaking are current values. All other fields are counters that start at
+// The fields Connections, Active, Idle, Handshaking and Running are current values. All other fields are counters that start at
 // zero and never decrease. Stats reads the values one after another, so that sums of values can be slightly off.
 type ServerStats struct {
 	// Connections is the number of open connections, which is the sum of Active, Idle and Handshaking.
@@ -17,6 +17,11 @@ type ServerStats struct {
 
 	// Handshaking is the number of connections in a TLS handshake.
 	Handshaking uint64
+
+	// Running is the number of requests whose handler is running or whose response is being written. An HTTP/2 connection can
+	// have several running requests, and one of its requests counts as soon as its handler may be called. Running does not
+	// include requests that are still arriving, hijacked connections, and handlers that have timed out.
+	Running uint64
 
 	// Accepted counts the connections that were accepted and not rejected, including connections passed to ServeConn.
 	Accepted uint64
@@ -41,6 +46,11 @@ type ServerStats struct {
 	// includes the requests in RefusedConcurrency.
 	RefusedConcurrency uint64
 
+	// Moved counts the handler calls that blocked an event loop for more than about 1 ms. Another goroutine then takes over the
+	// loop, and the handler goes on without holding up other connections. If Moved grows steadily, some handlers are sometimes
+	// fast and sometimes slow. If the server uses no event loops, Moved is 0. Loop.Overtaken has the same value.
+	Moved uint64
+
 	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without TLS overhead.
 	// The counters are updated after every 64 KiB on a connection, and when a connection becomes idle. Bytes on
 	// hijacked connections are not counted.
@@ -59,8 +69,7 @@ type LoopStats struct {
 	// Pooled counts the handler calls that a loop passed to separate goroutines.
 	Pooled uint64
 
-	// Overtaken counts the handler calls that blocked their loop too long. The loop then continues without waiting for the
-	// handler.
+	// Overtaken is the same as ServerStats.Moved.
 	Overtaken uint64
 
 	// FastPlaces and UsedPlaces describe the table in which loops record how long handlers ran. For each combination of
@@ -90,8 +99,10 @@ func (s *Server) Stats() ServerStats {
 	n := table.CountStates()
 	stats.Accepted, stats.Connections = n.Accepted, n.Open
 	stats.Active, stats.Idle, stats.Handshaking = n.Active, n.Idle, n.Shaking
+	stats.Running = n.Running + uint64(max(s.h2.handlers.Taken(), 0))
 	s.h2.correct(&stats)
 	loops := s.conns.LoopCounts()
+	stats.Moved = loops.Overtaken
 	stats.Loop = LoopStats{
 		Inline: loops.OnLoop, Pooled: loops.OffLoop, Overtaken: loops.Overtaken,
 		FastPlaces: loops.Fast, UsedPlaces: loops.Used,

@@ -2,7 +2,10 @@ package expvarhandler_test
 
 import (
 	"encoding/json"
+	"errors"
 	"expvar"
+	"fmt"
+	"net"
 	"net/url"
 	"runtime"
 	"strings"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/expvarhandler"
+	"github.com/gallop-http/gallop/memnet"
 )
 
 func TestHandler(t *testing.T) {
@@ -122,4 +126,21 @@ func TestPublishMeanwhile(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// To serve the counters of a server, publish them as a variable.
+func ExampleHandler_stats() {
+	server := &gallop.Server{Handler: expvarhandler.Handler}
+	expvar.Publish("example_server", expvar.Func(func() any { return server.Stats() }))
+	ln := memnet.NewListener()
+	go server.Serve(ln)
+	defer server.Close()
+	client := &gallop.HostClient{Addr: "memory", Dial: func(string) (net.Conn, error) { return ln.Dial() }}
+	_, body, err := client.Get(nil, "http://memory/?r=^example_server$")
+	var vars struct {
+		Server gallop.ServerStats `json:"example_server"`
+	}
+	err = errors.Join(err, json.Unmarshal(body, &vars))
+	fmt.Println(vars.Server.Running, err)
+	// Output: 1 <nil>
 }

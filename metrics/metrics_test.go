@@ -197,13 +197,31 @@ func TestServerCollector(t *testing.T) {
 		response.Body.Close()
 	}
 	eventually(t, func() error {
-		for name, want := range map[string]float64{"gallop_requests_total": 5, "gallop_connections": 1, "gallop_connections_idle": 1, "gallop_connections_accepted_total": 1} {
+		for name, want := range map[string]float64{"gallop_requests_total": 5, "gallop_connections": 1, "gallop_connections_idle": 1, "gallop_requests_running": 0, "gallop_handlers_moved_total": 0, "gallop_connections_accepted_total": 1} {
 			if got := counts(t, registry, name)[""]; got != want {
 				return fmt.Errorf("%s: %v, want %v", name, got, want)
 			}
 		}
 		return nil
 	})
+}
+
+// The gauge of running requests counts a handler while it runs.
+func TestServerCollectorRunning(t *testing.T) {
+	begun, end := make(chan bool), make(chan bool)
+	server := &gallop.Server{Handler: func(*gallop.RequestCtx) { begun <- true; <-end }}
+	ln := memnet.NewListener()
+	go server.Serve(ln)
+	defer server.Close()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(NewServerCollector(server))
+	client := http.Client{Transport: &http.Transport{DialContext: ln.DialContext}}
+	go client.Get("http://example.com/")
+	<-begun
+	if got := counts(t, registry, "gallop_requests_running")[""]; got != 1 {
+		t.Errorf("%v requests are running, want 1", got)
+	}
+	close(end)
 }
 
 func BenchmarkMetrics(b *testing.B) {

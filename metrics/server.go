@@ -20,6 +20,7 @@ func NewServerCollector(server *gallop.Server) prometheus.Collector {
 	c.gauge("connections_active", "Connections with a request in progress.", func(s *gallop.ServerStats) uint64 { return s.Active })
 	c.gauge("connections_idle", "Connections that wait for a request.", func(s *gallop.ServerStats) uint64 { return s.Idle })
 	c.gauge("connections_handshaking", "Connections in a TLS handshake.", func(s *gallop.ServerStats) uint64 { return s.Handshaking })
+	c.gauge("requests_running", "Requests whose handler is running or whose response is being written.", func(s *gallop.ServerStats) uint64 { return s.Running })
 	c.count("connections_accepted_total", "Accepted connections.", func(s *gallop.ServerStats) uint64 { return s.Accepted })
 	c.count("connections_rejected_concurrency_total", "Connections rejected because of Concurrency.", func(s *gallop.ServerStats) uint64 { return s.RejectedConcurrency })
 	c.count("connections_rejected_per_ip_total", "Connections rejected because of MaxConnsPerIP.", func(s *gallop.ServerStats) uint64 { return s.RejectedPerIP })
@@ -29,7 +30,7 @@ func NewServerCollector(server *gallop.Server) prometheus.Collector {
 	c.count("written_bytes_total", "Bytes written to connections.", func(s *gallop.ServerStats) uint64 { return s.BytesWritten })
 	c.count("handlers_on_loop_total", "Handlers that ran on an event loop.", func(s *gallop.ServerStats) uint64 { return s.Loop.Inline })
 	c.count("handlers_off_loop_total", "Handlers that event loops passed to goroutines.", func(s *gallop.ServerStats) uint64 { return s.Loop.Pooled })
-	c.count("handlers_overtaken_total", "Handlers that blocked their event loop too long.", func(s *gallop.ServerStats) uint64 { return s.Loop.Overtaken })
+	c.count("handlers_moved_total", "Handlers that blocked their event loop, which went on without them.", func(s *gallop.ServerStats) uint64 { return s.Moved })
 	return c
 }
 

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -28,8 +29,9 @@ type job struct {
 	Requests  int
 	Rate      middleware.Rate
 	Algorithm middleware.RateAlgorithm
-	Keys      int // of Idempotency; 0 tests the Limiter
-	Pages     int // of Cache; 0 tests something else
+	Keys      int    // of Idempotency; 0 tests the Limiter
+	Pages     int    // of Cache; 0 tests something else
+	Listen    string // the address of a server with sessions, which runs until its input ends; "" tests something else
 }
 
 // report is the result of a job.
@@ -55,16 +57,11 @@ func TestMain(m *testing.M) {
 // inProcesses runs a job in several processes at once.
 func inProcesses(t *testing.T, n int, j job) []report {
 	t.Helper()
-	text, err := json.Marshal(j)
-	if err != nil {
-		t.Fatal(err)
-	}
 	reports := make([]report, n)
 	var group sync.WaitGroup
 	for i := range n {
 		group.Go(func() {
-			command := exec.CommandContext(t.Context(), os.Args[0])
-			command.Env = append(os.Environ(), "REDISSTORE_JOB="+string(text))
+			command := j.command(t.Context(), t)
 			var log bytes.Buffer
 			command.Stderr = &log
 			out, err := command.Output()
@@ -80,6 +77,17 @@ func inProcesses(t *testing.T, n int, j job) []report {
 	return reports
 }
 
+// command returns a process that has not been started.
+func (j job) command(ctx context.Context, t *testing.T) *exec.Cmd {
+	text, err := json.Marshal(j)
+	if err != nil {
+		t.Error(err)
+	}
+	command := exec.CommandContext(ctx, os.Args[0])
+	command.Env = append(os.Environ(), "REDISSTORE_JOB="+string(text))
+	return command
+}
+
 // run is the main function of a process.
 func (j job) run() report {
 	client := redis.NewUniversalClient(patient(j.Addr))
@@ -88,6 +96,10 @@ func (j job) run() report {
 	app := web.New(web.Config{Server: &gallop.Server{}})
 	r := report{Ran: map[string]int{}, Bodies: map[string]string{}}
 	var mu sync.Mutex
+	if j.Listen != "" {
+		serveSessions(app, store, j.Listen)
+		return r
+	}
 	if j.Pages > 0 {
 		return j.readPages(app, middleware.Cache{Store: store, Name: "test", Wait: time.Minute}, r)
 	}

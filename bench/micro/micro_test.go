@@ -121,6 +121,25 @@ geometric mean 0.350
 	}
 }
 
+// The standard library's share of a middleware's time does not count.
+func TestGoalWithoutTheLibrary(t *testing.T) {
+	const round = `
+BenchmarkMiddleware/Logger/server=fiber   100  400 ns/op
+BenchmarkMiddleware/Logger/server=gallop  100  350 ns/op
+BenchmarkMiddleware/Other/server=fiber    100  400 ns/op
+BenchmarkMiddleware/Other/server=gallop   100  350 ns/op
+BenchmarkLibrary/Logger/server=gallop     100  150 ns/op
+`
+	goals := Row{Name: "a", Peers: []string{"fiber"}, Goal: 0.7}.goals(Parse(round))
+	want := []string{
+		"goal: Middleware/Logger at most 0.7 × fiber: 0.500, met (without 150 ns of the standard library)",
+		"goal: Middleware/Other at most 0.7 × fiber: 0.875, MISSED",
+	}
+	if len(goals) != 2 || goals[0].Text != want[0] || goals[1].Text != want[1] {
+		t.Errorf("got %v", goals)
+	}
+}
+
 // A row runs benchmarks and compares them. A pattern that matches none is an error.
 func TestRun(t *testing.T) {
 	if testing.Short() {

@@ -104,6 +104,14 @@ func BenchmarkMiddleware(b *testing.B) {
 	}
 }
 
+// BenchmarkLibrary measures work that gallop's middleware leaves to the standard library and that fiber's twin does not do. run.sh takes
+// it out before it compares a row with its goal.
+func BenchmarkLibrary(b *testing.B) {
+	for _, l := range libraries {
+		b.Run(l.row+"/server=gallop", func(b *testing.B) { own(b, l.work(), func() {}) })
+	}
+}
+
 // batch is how many requests are between two readings of the CPU time. One reading takes about a microsecond.
 const batch = 1024
 

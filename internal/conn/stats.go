@@ -66,8 +66,19 @@ func (o *Output) count(n int64) {
 // countPause is how many connections are looked at before others may have the lock of the table.
 const countPause = 256
 
-// counts are the connections of a table, by what they do. accepted counts all connections that there ever were.
-type counts struct{ Accepted, Open, Active, Idle, Shaking uint64 }
+// counts are the connections of a table, by what they do. accepted counts all connections that there ever were. Running are the
+// active connections whose turn has arrived, so that the program is called for it now, or has been called and the output is written.
+type counts struct{ Accepted, Open, Active, Running, Idle, Shaking uint64 }
+
+// RunsApart says whether the connection does not count as running, even if it is active. Either it waits for the rest of a turn, or
+// its wire counts calls of the program itself. So the calls of the program need no counter.
+func (c *Conn) RunsApart(apart bool) {
+	if apart {
+		c.Entry.marks.Or(markApart)
+	} else {
+		c.Entry.marks.And(^uint32(markApart))
+	}
+}
 
 // CountStates counts the connections, by what they do.
 func (t *Table) CountStates() (n counts) {
@@ -88,6 +99,11 @@ func (t *Table) CountStates() (n counts) {
 			n.Idle++
 		case phaseShaking:
 			n.Shaking++
+		case phaseActive, phaseStarted, phaseQueued:
+			n.Active++
+			if c.marks.Load()&markApart == 0 {
+				n.Running++
+			}
 		default:
 			n.Active++
 		}

@@ -31,13 +31,18 @@ type Table struct {
 
 // Entry is a connection in a table.
 type Entry struct {
-	NC     net.Conn
-	phase  atomic.Int32 // see state.go
-	served atomic.Bool  // it has had a turn
-	rare   *rareParts   // nil for most connections
+	NC    net.Conn
+	phase atomic.Int32  // see state.go
+	marks atomic.Uint32 // markServed and markApart
+	rare  *rareParts    // nil for most connections
 
 	next, prev *Entry // guarded by the table's lock
 }
+
+const (
+	markServed = 1 << iota // it has had a turn
+	markApart              // CountStates does not count it as running, whatever its phase is
+)
 
 // rareParts are what few connections have. They are apart so that an idle connection is small. The goroutine that serves the
 // connection uses them.

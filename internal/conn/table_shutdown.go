@@ -34,7 +34,7 @@ func (t *Table) WarnIdle(served bool) (fresh bool) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
 	t.each(func(c *Entry) {
-		brought := c.served.Load()
+		brought := c.marks.Load()&markServed != 0
 		if served && !brought {
 			return
 		}
@@ -54,7 +54,7 @@ func (t *Table) EndWarned(served bool) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
 	t.each(func(c *Entry) {
-		if served && !c.served.Load() || !c.move(phaseLast, phaseEnding) {
+		if served && c.marks.Load()&markServed == 0 || !c.move(phaseLast, phaseEnding) {
 			return
 		}
 		if lc, ok := c.NC.(asleep); ok {

@@ -146,7 +146,7 @@ func (c *Conn) EndWaiting() { c.Entry.giveUp() }
 // CountTurn counts a turn of the wire.
 func (c *Conn) CountTurn() {
 	if c.Turns++; c.Turns == 1 {
-		c.Entry.served.Store(true)
+		c.Entry.marks.Or(markServed)
 	}
 	c.counted++
 }

@@ -53,6 +53,9 @@ func (s *Slots) Give(n int) {
 	}
 }
 
+// Taken returns how many slots are taken. If there is no limit, Taken returns 0.
+func (s *Slots) Taken() int64 { return s.taken.Load() }
+
 // Wait puts w at the end of the line, unless w is in the line.
 func (s *Slots) Wait(w *Waiter) {
 	s.mu.Lock()

@@ -218,21 +218,30 @@ func TestStats(t *testing.T) {
 		id := c.open("GET", "/slow", true)
 		time.Sleep(time.Second)
 		s := w.s.Stats()
-		if got := fmt.Sprint(s.Connections, s.Active, s.Idle); got != "2 1 1" {
-			w.t.Errorf("connections, active, idle: %s, want 2 1 1", got)
+		if got := fmt.Sprint(s.Connections, s.Active, s.Idle, s.Running); got != "2 1 1 1" {
+			w.t.Errorf("connections, active, idle, running: %s, want 2 1 1 1", got)
 		}
+		more := c.open("GET", "/slow", true)
+		arriving := c.open("POST", "/slow", false)
+		time.Sleep(time.Second)
+		if n := w.s.Stats().Running; n != 2 {
+			w.t.Errorf("%d running of three requests, one of which is still arriving, want 2", n)
+		}
+		c.data(arriving, "a", true)
 		close(release)
 		c.await(id)
+		c.await(more)
+		c.await(arriving)
 		time.Sleep(time.Second)
 		s = w.s.Stats()
-		if got := fmt.Sprint(s.Connections, s.Active, s.Idle, s.Requests); got != "2 0 2 12" {
-			w.t.Errorf("connections, active, idle, requests: %s, want 2 0 2 12", got)
+		if got := fmt.Sprint(s.Connections, s.Active, s.Idle, s.Running, s.Requests); got != "2 0 2 0 14" {
+			w.t.Errorf("connections, active, idle, running, requests: %s, want 2 0 2 0 14", got)
 		}
 		c.nc.Close()
 		idle.nc.Close()
 		time.Sleep(time.Second)
 		s = w.s.Stats() // with all that connections count when they end
-		if s.BytesWritten < 12_000 || s.BytesWritten > 20_000 || s.BytesRead < 200 || s.BytesRead > 5_000 {
+		if s.BytesWritten < 14_000 || s.BytesWritten > 22_000 || s.BytesRead < 200 || s.BytesRead > 5_000 {
 			w.t.Errorf("%d bytes written, %d read", s.BytesWritten, s.BytesRead)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,7 +122,7 @@ func TestStatsCountsRequestsAndBytes(t *testing.T) {
 						_ = c.Close()
 						time.Sleep(time.Minute)
 						got := s.Stats()
-						got.Loop = gallop.LoopStats{}
+						got.Loop, got.Moved = gallop.LoopStats{}, 0
 						want := gallop.ServerStats{Accepted: 1, Requests: times * tt.requests, Refused: tt.refused,
 							BytesRead: c.sent, BytesWritten: c.received}
 						if got != want {
@@ -175,7 +176,7 @@ func TestStatsCountsConnections(t *testing.T) {
 			var got gallop.ServerStats
 			for end := time.Now().Add(10 * time.Second); got != want && time.Now().Before(end); time.Sleep(time.Millisecond) {
 				got = s.Stats()
-				got.Loop, got.BytesRead, got.BytesWritten = gallop.LoopStats{}, 0, 0
+				got.Loop, got.Moved, got.BytesRead, got.BytesWritten = gallop.LoopStats{}, 0, 0, 0
 				if got.Active > 0 {
 					got.Requests = 0 // which may lack those in flight
 				}
@@ -194,9 +195,9 @@ func TestStatsCountsConnections(t *testing.T) {
 			_, _ = io.WriteString(c, wiretest.Get("/wait"))
 			conns = append(conns, c)
 		}
-		want(gallop.ServerStats{Connections: 4, Idle: 2, Active: 2, Accepted: 4})
+		want(gallop.ServerStats{Connections: 4, Idle: 2, Active: 2, Running: 2, Accepted: 4})
 		conns = append(conns, dialTCP(t, secure)) // in a handshake
-		want(gallop.ServerStats{Connections: 5, Idle: 2, Active: 2, Handshaking: 1, Accepted: 5})
+		want(gallop.ServerStats{Connections: 5, Idle: 2, Active: 2, Running: 2, Handshaking: 1, Accepted: 5})
 		for range 2 { // answered
 			c := tls.Client(dialTCP(t, secure), &tls.Config{RootCAs: pool, ServerName: "localhost"})
 			if got := firstLine(t, c, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
@@ -204,13 +205,13 @@ func TestStatsCountsConnections(t *testing.T) {
 			}
 			conns = append(conns, c)
 		}
-		want(gallop.ServerStats{Connections: 7, Idle: 4, Active: 2, Handshaking: 1, Accepted: 7})
+		want(gallop.ServerStats{Connections: 7, Idle: 4, Active: 2, Running: 2, Handshaking: 1, Accepted: 7})
 		half := dialTCP(t, plain) // with half a head
 		_, _ = io.WriteString(half, "GET / HTTP/1.1\r\n")
 		conns = append(conns, half)
-		want(gallop.ServerStats{Connections: 8, Idle: 4, Active: 3, Handshaking: 1, Accepted: 8})
+		want(gallop.ServerStats{Connections: 8, Idle: 4, Active: 3, Running: 2, Handshaking: 1, Accepted: 8})
 		conns = append(conns, dialTCP(t, plain)) // one too many
-		want(gallop.ServerStats{Connections: 8, Idle: 4, Active: 3, Handshaking: 1, Accepted: 8, Rejected: 1, RejectedConcurrency: 1})
+		want(gallop.ServerStats{Connections: 8, Idle: 4, Active: 3, Running: 2, Handshaking: 1, Accepted: 8, Rejected: 1, RejectedConcurrency: 1})
 		if n := s.GetRejectedConnectionsCount(); n != 1 {
 			t.Errorf("%d rejected", n)
 		}
@@ -219,6 +220,121 @@ func TestStatsCountsConnections(t *testing.T) {
 			c.Close()
 		}
 		want(gallop.ServerStats{Accepted: 8, Requests: 4, Refused: 1, Rejected: 1, RejectedConcurrency: 1})
+	})
+}
+
+// A request counts as running from its last byte until its response has been written.
+func TestStatsCountsRunning(t *testing.T) {
+	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		synctest.Test(t, func(t *testing.T) {
+			finish := make(chan struct{})
+			s := &gallop.Server{Logger: servertest.Quiet, MaxRequestBodySize: 1 << 20, Handler: func(ctx *gallop.RequestCtx) {
+				switch string(ctx.Path()) {
+				case "/wait":
+					<-finish
+				case "/stream":
+					ctx.SetBodyStream(&waitingReader{finish}, -1)
+				case "/hijack":
+					ctx.Hijack(func(net.Conn) { <-finish })
+				case "/late":
+					ctx.TimeoutError("late")
+				}
+			}}
+			ln := on.Listen(s)
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(ln) }()
+			const post = "POST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
+			var conns []net.Conn
+			for _, step := range []struct {
+				what            string
+				sent            []string
+				active, running uint64
+			}{
+				{"a handler", []string{wiretest.Get("/wait")}, 1, 1},
+				{"a handler on a connection that has had requests", []string{wiretest.Get("/"), wiretest.Get("/"), wiretest.Get("/wait")}, 2, 2},
+				{"half a head", []string{"GET /wait HTTP/1.1\r\nHo", "st:"}, 3, 2},
+				{"half a body", []string{post, strings.Repeat("a", 50000)}, 4, 2},
+				{"a whole body", []string{post, strings.Repeat("a", 50000), strings.Repeat("a", 50000)}, 5, 3},
+				{"a response that is being written", []string{wiretest.Get("/stream")}, 6, 4},
+				{"an idle connection", []string{wiretest.Get("/")}, 6, 4},
+				{"a late handler", []string{wiretest.Get("/late")}, 6, 4},
+				{"a hijacked connection", []string{wiretest.Get("/hijack")}, 6, 4},
+			} {
+				c, err := ln.Dial()
+				if err != nil {
+					t.Fatal(err)
+				}
+				conns = append(conns, c)
+				for _, part := range step.sent {
+					if _, err := io.WriteString(c, part); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				got := s.Stats()
+				if got.Active != step.active || got.Running != step.running {
+					t.Errorf("%s: %d active and %d running, want %d and %d", step.what, got.Active, got.Running, step.active, step.running)
+				}
+			}
+			close(finish)
+			time.Sleep(time.Second)
+			if got := s.Stats(); got.Running != 0 {
+				t.Errorf("%d running after the handlers have returned, want none", got.Running)
+			}
+			for _, c := range conns {
+				c.Close()
+			}
+			time.Sleep(time.Minute)
+			if got := s.Stats(); got.Running != 0 || got.Connections != 0 {
+				t.Errorf("%d running on %d connections, want none", got.Running, got.Connections)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// waitingReader has a body that ends when finish is closed.
+type waitingReader struct{ finish chan struct{} }
+
+func (r *waitingReader) Read([]byte) (int, error) {
+	<-r.finish
+	return 0, io.EOF
+}
+
+// Stats counts handlers that an event loop has not waited for.
+func TestStatsCountsMoved(t *testing.T) {
+	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+		finish := make(chan struct{})
+		s := &gallop.Server{Engine: over, Dispatch: gallop.DispatchInline, Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/wait" {
+				<-finish
+			}
+		}}
+		addr := listen(t, s, s.Serve)
+		release := sync.OnceFunc(func() { close(finish) })
+		defer release()
+		moved := uint64(0)
+		if over == gallop.EngineLoop {
+			moved = 1 // the loop may pass on connections whose requests arrive late
+		}
+		for range 3 {
+			_, _ = io.WriteString(dialTCP(t, addr), wiretest.Get("/wait"))
+		}
+		var got gallop.ServerStats
+		wiretest.Eventually(t, func() bool {
+			got = s.Stats()
+			return got.Running == 3 && got.Moved >= moved
+		})
+		if over != gallop.EngineLoop && got.Moved != 0 || got.Moved != got.Loop.Overtaken {
+			t.Errorf("moved: %d, overtaken: %d", got.Moved, got.Loop.Overtaken)
+		}
+		release()
+		wiretest.Eventually(t, func() bool { return s.Stats().Running == 0 })
 	})
 }
 

@@ -46,6 +46,17 @@ func credentials(h *gallop.RequestHeader, name string) (value []byte, err error)
 	return lines[0], nil
 }
 
+// afterScheme returns what follows a scheme in the value of Authorization, without the spaces between. Schemes ignore case.
+func afterScheme(value []byte, scheme string) (rest []byte, ok bool) {
+	n := len(scheme)
+	if len(value) < n || len(value) > n && value[n] != ' ' || !strings.EqualFold(string(value[:n]), scheme) {
+		return nil, false
+	}
+	for rest = value[n:]; len(rest) > 0 && rest[0] == ' '; rest = rest[1:] {
+	}
+	return rest, true
+}
+
 // realmOf returns a realm, quoted. It panics with the name of the middleware if the realm cannot be quoted.
 func realmOf(middleware, realm, otherwise string) string {
 	if realm == "" {

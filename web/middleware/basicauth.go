@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -100,13 +99,13 @@ func basicCredentials(h *gallop.RequestHeader) (name, password string, err error
 	if err != nil {
 		return "", "", err
 	}
-	scheme, encoded, _ := bytes.Cut(value, []byte(" "))
-	if !bytes.EqualFold(scheme, []byte("Basic")) {
+	encoded, ok := afterScheme(value, "Basic")
+	if !ok {
 		return "", "", errNoCredentials
 	}
 	var room [128]byte
-	decoded, err := strictBase64.AppendDecode(room[:0], bytes.TrimLeft(encoded, " "))
-	name, password, ok := strings.Cut(string(decoded), ":")
+	decoded, err := strictBase64.AppendDecode(room[:0], encoded)
+	name, password, ok = strings.Cut(string(decoded), ":")
 	if err != nil || !ok || name == "" || !isUserText(name) || !isUserText(password) {
 		return "", "", errMalformedCredentials
 	}

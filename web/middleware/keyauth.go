@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -149,11 +148,11 @@ func (h *keyAuth) key(from *gallop.RequestHeader) ([]byte, error) {
 		return nil, err
 	}
 	if h.scheme {
-		scheme, key, _ := bytes.Cut(value, []byte(" "))
-		if !bytes.EqualFold(scheme, []byte("Bearer")) {
+		rest, ok := afterScheme(value, "Bearer")
+		if !ok {
 			return nil, errNoCredentials
 		}
-		value = bytes.TrimLeft(key, " ")
+		value = rest
 	}
 	if !isBearer(value) {
 		return nil, errMalformedCredentials
@@ -163,14 +162,25 @@ func (h *keyAuth) key(from *gallop.RequestHeader) ([]byte, error) {
 
 // isBearer reports whether a key has the form of a bearer token (RFC 6750 §2.1).
 func isBearer(key []byte) bool {
-	text := bytes.TrimRight(key, "=")
-	for _, b := range text {
-		if b-'a' >= 26 && b-'A' >= 26 && b-'0' >= 10 && strings.IndexByte("-._~+/", b) < 0 {
+	n := len(key)
+	for n > 0 && key[n-1] == '=' {
+		n--
+	}
+	for _, b := range key[:n] {
+		if !bearerBytes[b] {
 			return false
 		}
 	}
-	return len(text) > 0
+	return n > 0
 }
+
+// bearerBytes has true for the bytes of a bearer token before its padding.
+var bearerBytes = func() (table [256]bool) {
+	for _, b := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/") {
+		table[b] = true
+	}
+	return table
+}()
 
 // find returns the description of a key, or nil if the key is not valid. It compares hashes only. An attacker who does not know a key cannot
 // choose what its hash begins with, so the time of the lookup reveals nothing about the valid keys.

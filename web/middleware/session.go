@@ -248,6 +248,9 @@ func (s *Session[T]) Start(c *web.Ctx, user string, value T) error {
 
 // Rotate gives the visitor's session a new ID, and the old ID becomes invalid at once. Call Rotate when the visitor gets more rights,
 // for example after a second factor. Rotate does nothing if the visitor has no session.
+//
+// If the visitor logs out at the same time as Rotate, the session ends under its new ID too. For this purpose, a request with the old
+// ID can end the session for 30 seconds, by End or Start. Such a request cannot use the session.
 func (s *Session[T]) Rotate(c *web.Ctx) error {
 	v, err := s.visit(c)
 	if err != nil || v.key == "" {

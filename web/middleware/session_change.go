@@ -49,7 +49,8 @@ func (s *sessionCore) take(c *web.Ctx, v *sessionVisit, made sessionVisit) error
 }
 
 // renew moves the session to a new ID. It does nothing if another request has changed the session. If gently is set, the old ID leads
-// to the new one for a while. The new session exists before the old one is given up, and nobody knows its ID until then.
+// to the new one for a while. Otherwise a client with the old ID can only end the session: a logout that was sent at the same time
+// ends the session under its new ID. The new session exists before the old one is given up, and nobody knows its ID until then.
 func (s *sessionCore) renew(c *web.Ctx, v *sessionVisit, gently bool) (done bool, err error) {
 	rec := v.rec
 	rec.rotated = nowMillis()
@@ -58,11 +59,11 @@ func (s *sessionCore) renew(c *web.Ctx, v *sessionVisit, gently bool) (done bool
 	if err != nil {
 		return false, err
 	}
+	kind := byte(kindReplaced)
 	if gently {
-		done, err = s.swap.CompareAndSwap(c, v.key, v.raw, moved(v.id, made.id), moveTime)
-	} else {
-		done, err = s.swap.CompareAndDelete(c, v.key, v.raw)
+		kind = kindMoved
 	}
+	done, err = s.swap.CompareAndSwap(c, v.key, v.raw, moved(kind, v.id, made.id), moveTime)
 	if err != nil || !done {
 		return false, errors.Join(err, s.swap.Delete(c, made.key))
 	}
@@ -182,7 +183,7 @@ func (s *sessionCore) enter(c *web.Ctx, rec *sessionRecord) error {
 	return errSessionBusy
 }
 
-// rotateNow moves the session to a new ID, and deletes the old one.
+// rotateNow moves the session to a new ID. The old ID becomes invalid.
 func (s *sessionCore) rotateNow(c *web.Ctx, v *sessionVisit) error {
 	if err := s.mayCreate(c); err != nil {
 		return err
@@ -213,8 +214,14 @@ func (s *sessionCore) end(c *web.Ctx, v *sessionVisit) error {
 // drop deletes the session, if there is one. If another request moves the session to a new ID at the same time, drop follows it.
 func (s *sessionCore) drop(c *web.Ctx, v *sessionVisit) error {
 	for range maxTries {
-		if v.key == "" {
+		if v.key == "" && v.successor == "" {
 			return nil
+		}
+		if v.key == "" {
+			if err := s.read(c, v, v.successor); err != nil {
+				return unavailable(err)
+			}
+			continue
 		}
 		deleted, err := s.swap.CompareAndDelete(c, v.key, v.raw)
 		if err != nil {

@@ -38,11 +38,12 @@ type sessionVisit struct {
 	id, key   string
 	raw       []byte // as the Store has it
 	rec       sessionRecord
+	successor string // the ID that Rotate has given to the session of an invalid ID, or ""
 }
 
 // hold makes a record the session of the request.
 func (v *sessionVisit) hold(id, key string, raw []byte, rec sessionRecord) {
-	v.loaded, v.id, v.key, v.raw, v.rec = true, id, key, raw, rec
+	v.loaded, v.id, v.key, v.raw, v.rec, v.successor = true, id, key, raw, rec, ""
 }
 
 // clear makes the request one without a session.
@@ -141,9 +142,12 @@ func (s *sessionCore) read(c *web.Ctx, v *sessionVisit, id string) error {
 		if err != nil {
 			return err
 		}
-		if to, ok := parseMoved(raw, id); found && ok {
+		if to, kind, ok := parseMoved(raw, id); found && ok && kind == kindMoved {
 			id, followed = to, true
 			continue
+		} else if found && ok {
+			v.successor = to
+			break
 		}
 		rec, ok := parseRecord(raw)
 		if !found || !ok {

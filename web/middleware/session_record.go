@@ -20,6 +20,7 @@ import (
 //
 //	1 's' created(8) rotated(8) seen(8) length-of-user(1) user epoch(16, if there is a user) payload
 //	1 'm' new ID, XORed with a hash of the old ID
+//	1 'r' new ID, XORed in the same manner; the old ID is only good for ending the session
 //
 // Times are Unix times in milliseconds. The new ID can only be read by a client that has the old ID.
 
@@ -27,6 +28,7 @@ const (
 	recordVersion = 1
 	kindSession   = 's'
 	kindMoved     = 'm'
+	kindReplaced  = 'r'
 
 	recordHead = 2 + 3*8 + 1
 	epochSize  = 16
@@ -78,9 +80,9 @@ func parseRecord(b []byte) (r sessionRecord, ok bool) {
 	return r, true
 }
 
-// moved returns the record that leads from an old ID to a new one.
-func moved(from, to string) []byte {
-	b := append([]byte{recordVersion, kindMoved}, to...)
+// moved returns the record that leads from an old ID to a new one. The kind is kindMoved or kindReplaced.
+func moved(kind byte, from, to string) []byte {
+	b := append([]byte{recordVersion, kind}, to...)
 	mask := moveMask(from)
 	for i := range to {
 		b[2+i] ^= mask[i]
@@ -88,17 +90,17 @@ func moved(from, to string) []byte {
 	return b
 }
 
-// parseMoved returns the new ID, if b leads to one.
-func parseMoved(b []byte, from string) (to string, ok bool) {
-	if len(b) != 2+idLength || b[0] != recordVersion || b[1] != kindMoved {
-		return "", false
+// parseMoved returns the new ID and the kind of the record, if b leads to another ID.
+func parseMoved(b []byte, from string) (to string, kind byte, ok bool) {
+	if len(b) != 2+idLength || b[0] != recordVersion || b[1] != kindMoved && b[1] != kindReplaced {
+		return "", 0, false
 	}
 	mask := moveMask(from)
 	id := make([]byte, idLength)
 	for i := range id {
 		id[i] = b[2+i] ^ mask[i]
 	}
-	return string(id), isSessionID(id)
+	return string(id), b[1], isSessionID(id)
 }
 
 func moveMask(id string) [sha256.Size]byte {

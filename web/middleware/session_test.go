@@ -544,6 +544,48 @@ func TestSessionLogoutFollowsTheSession(t *testing.T) {
 	})
 }
 
+// A logout ends a session that Rotate gives a new ID at the same time, whichever of the two requests is first. The old ID is good for
+// nothing else.
+func TestSessionLogoutEndsARotatedSession(t *testing.T) {
+	for _, target := range []string{"/logout", "/login/bob"} {
+		for _, when := range []string{"get", "remove", "later", "too late"} { // the step of the logout before which the other request rotates
+			t.Run(target+" "+when, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := &spyStore{}
+					app := sessionApp(&middleware.Session[visit]{Store: store, RotateEvery: -1})
+					ada := newVisitor(t, app)
+					ada.do("POST", "/login/ada")
+					other, old := *ada, *ada
+					var once atomic.Bool
+					rotate := func(operation, _ string) {
+						if (operation == when || operation == "") && once.CompareAndSwap(false, true) {
+							other.want("POST", "/rotate", 200, "")
+							other.want("POST", "/rotate", 200, "")
+						}
+					}
+					store.before = rotate
+					if when == "later" || when == "too late" {
+						rotate("", "")
+						old.want("GET", "/get", 200, " 0 false ")
+						old.want("POST", "/rotate", 200, "")
+					}
+					want := " 0 false "
+					if when == "too late" {
+						time.Sleep(31 * time.Second)
+						want = "ada 0 true ada"
+					}
+					ada.want("POST", target, 200, "")
+					if !once.Load() || other.cookie == old.cookie {
+						t.Error("Rotate was not called")
+					}
+					other.want("GET", "/get", 200, want)
+					old.want("GET", "/get", 200, " 0 false ")
+				})
+			})
+		}
+	}
+}
+
 // Two processes change one session at once, and no change is lost.
 func TestSessionLosesNoUpdate(t *testing.T) {
 	store := &middleware.MemoryStore{}
