@@ -104,7 +104,7 @@ func BenchmarkMiddleware(b *testing.B) {
 	}
 }
 
-// BenchmarkLibrary measures work that gallop's middleware leaves to the standard library and that fiber's twin does not do. run.sh takes
+// BenchmarkLibrary measures work that gallop's middleware leaves to the standard library and that fiber's twin does not do. compare takes
 // it out before it compares a row with its goal.
 func BenchmarkLibrary(b *testing.B) {
 	for _, l := range libraries {
