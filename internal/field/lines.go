@@ -45,9 +45,12 @@ func (l *List) appendEach(dst []byte, skip IDs) []byte {
 
 // prefix is how the line of a known name begins: with the name, a colon and a blank.
 type prefix struct {
-	text   [maxKnown + len(": ")]byte
+	text   [maxPrefix]byte
 	length uint8
 }
+
+// maxPrefix is the room that AddFirst needs for a name. Add leaves as much, so that AddFirst has it the next time.
+const maxPrefix = maxKnown + len(": ")
 
 var prefixes = buildPrefixes()
 

@@ -299,7 +299,7 @@ func (l *List) detach(room int) {
 func Add[N, V ascii.Text](l *List, id ID, name N, value V) {
 	l.detach(len(name) + len(value) + len(": \r\n"))
 	start := len(l.own)
-	own := append(append(l.own, name...), ':', ' ')
+	own := append(append(slices.Grow(l.own, max(maxPrefix, len(name)+len(": "))+len(value)+len("\r\n")), name...), ':', ' ')
 	own = append(append(own, value...), '\r', '\n')
 	if l.lines == start {
 		l.lines = len(own)
