@@ -19,8 +19,6 @@ import (
 //    loops.
 //  - The loop waits through the runtime unless its last waits were short. A loop with little to do gains nothing in
 //    the kernel.
-//  - Before a wait in the kernel, the loop looks for events for some microseconds, if that often finds some. Falling asleep
-//    and waking up takes longer on virtual machines.
 //  - A clock ticks during waits in the kernel, so no wait is longer than a millisecond. A timeout for each wait
 //    would cost as much as a wait through the runtime on virtual machines, which trap whenever the processor's timer
 //    is set.
@@ -38,12 +36,6 @@ const (
 
 	// kernelWait is the maximum time that a loop waits in the kernel.
 	kernelWait = time.Millisecond
-
-	// spinFor is how long a loop looks for events before it waits in the kernel. It does so while more than a third of the
-	// last looks found some. mostHits limits how many it remembers. Every spinEvery waits, it tries again.
-	spinFor   = 15 * time.Microsecond
-	mostHits  = 8
-	spinEvery = 64
 
 	// pollWithin is the maximum time between two network polls of the runtime while loops are busy. It matters for
 	// goroutines that others does not know yet.
@@ -66,8 +58,6 @@ type waits struct {
 	polled  Moment // when the runtime could poll the network last
 	short   int    // number of short waits, minus those that long waits outweigh
 	ticking bool   // the loop's clock is running
-	hits    int    // twice the number of spins that found something, minus the others; at least 0
-	spins   uint8  // number of calls of spin
 
 	expires Moment                // the deadline of Loop.file, or 0
 	look    func(fd uintptr) bool // looks for events; returns true once there are any
@@ -96,9 +86,7 @@ func (l *Loop) wait() bool {
 			continue
 		}
 		from := l.now
-		if !alone || !l.spin() {
-			l.sleep(alone)
-		}
+		l.sleep(alone)
 		l.tick()
 		l.waits.note(l.now - from)
 		alone = l.alone()
@@ -229,24 +217,6 @@ func (l *Loop) sleep(alone bool) {
 			l.waits.rested = l.waits.polled
 		}
 	}
-}
-
-// spin looks for events for a while, if that is promising. It reports whether there is something to do.
-func (l *Loop) spin() (found bool) {
-	w := &l.waits
-	w.spins++
-	if l.kernel != nil || w.hits == 0 && w.spins%spinEvery != 0 {
-		return false
-	}
-	for until := l.now.Add(spinFor); l.idle(); {
-		if l.now >= until {
-			w.hits = max(w.hits-1, 0)
-			return false
-		}
-		l.look()
-	}
-	w.hits = min(w.hits+2, mostHits)
-	return true
 }
 
 // note records how long a wait took.
