@@ -84,7 +84,6 @@
 // Room 6, server, holds the server, the context of a request, and how connections are served.
 //
 //	ctx.go                the context of a request
-//	ctx_after.go          functions for a request's end
 //	ctx_context.go        cancellation, deadlines and values
 //	ctx_hijack.go         hijacking, switching protocols
 //	ctx_request.go        reading the request
