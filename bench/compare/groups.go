@@ -38,7 +38,7 @@ var groups = []group{
 	{"proofs", "behavior under attack, and requests that must not be mixed up", []string{"reliability", "soak-gallop-1e7"}},
 }
 
-// groupOf returns a group, and false if there is none of this name. The group all has every row once.
+// groupOf returns the group with a name, and false if no group has it. The group all has every row once.
 func groupOf(name string) (g group, ok bool) {
 	all := group{name: "all", about: "every row"}
 	seen := map[string]bool{}

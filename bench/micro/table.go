@@ -83,7 +83,7 @@ func (r Row) table(out io.Writer, all []Benchmark, goals []Goal) {
 	}
 }
 
-// geometricMean returns the mean of ratios whose logarithms are given, or 0 if there are none.
+// geometricMean returns the geometric mean of ratios from their logarithms. Without logarithms, it returns 0.
 func geometricMean(logs []float64) float64 {
 	if len(logs) == 0 {
 		return 0

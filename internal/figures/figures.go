@@ -88,7 +88,7 @@ func medians(file string) string {
 	return "server " + head + "\n" + after
 }
 
-// Agree reports whether a figure is a value, as far as its digits go.
+// Agree reports whether a figure is a value, rounded to the digits that the figure has.
 func Agree(figure string, value float64) bool {
 	_, decimals, _ := strings.Cut(figure, ".")
 	shown, err := strconv.ParseFloat(strings.ReplaceAll(figure, ",", ""), 64)

@@ -142,8 +142,8 @@ func (c *Conn) take(h frameHeader, payload []byte, m *Message, ev *Event) *Error
 	return nil // unknown types are ignored
 }
 
-// Fail ends the connection: it appends GOAWAY, and nothing is sent after it. The caller may call it with an error of its own, such as ErrSettingsTimeout. If the
-// connection has failed before, Fail does nothing.
+// Fail ends the connection: it appends GOAWAY, and nothing is sent after it. The caller may call it with an error of its own, such as
+// ErrSettingsTimeout. If the connection has failed before, Fail does nothing.
 func (c *Conn) Fail(err *Error) {
 	if c.failed != nil {
 		return

@@ -7,8 +7,8 @@ import (
 )
 
 // BeginHead starts the header block of a response on a stream, or of a request after Open. The caller appends the pseudo-fields and
-// then the fields to dst with the functions of package hpack and the Encoder. It then calls EndHead, with no other call in between. ok is false if the stream
-// may not send, or the connection has failed.
+// then the fields to dst with the functions of package hpack and the Encoder. It then calls EndHead, with no other call in between. ok is
+// false if the stream may not send, or the connection has failed.
 func (c *Conn) BeginHead(id uint32) (dst []byte, e *hpack.Encoder, ok bool) {
 	slot := c.streams.find(id)
 	if slot == noSlot || !c.streams.slots[slot].state.maySend() || c.failed != nil {
