@@ -343,6 +343,7 @@ func FuzzParseRequest(f *testing.F) {
 			f.Add([]byte(tc.in), 7, 13)
 		}
 	}
+	f.Add([]byte("GET / HTTP/1.1\r\nHost: a\r\nCookie: a=1\r\nCookie: b=2\r\n\r\n"), 7, 13)
 	f.Fuzz(func(t *testing.T, b []byte, i, j int) {
 		lim := Limits{Target: 200, Head: 1000, Fields: 20}
 		want := parseWhole(parseRequest, b, &lim)
@@ -371,12 +372,12 @@ func FuzzParseRequest(f *testing.F) {
 			if key == "Host" || key == "Transfer-Encoding" || key == "Trailer" {
 				continue
 			}
-			found := false
-			for _, v := range r.Header[key] {
-				found = found || v == string(value)
+			values := r.Header[key]
+			if key == "Cookie" && len(values) > 1 { // joined to one field, which net/http does not do
+				values = []string{strings.Join(slices.DeleteFunc(values, func(v string) bool { return v == "" }), "; ")}
 			}
-			if !found && len(r.Header[key]) > 0 {
-				t.Fatalf("field %q: net/http reads %q, this %q", name, r.Header[key], value)
+			if len(values) > 0 && !slices.Contains(values, string(value)) {
+				t.Fatalf("field %q: net/http reads %q, this %q", name, values, value)
 			}
 		}
 	})
