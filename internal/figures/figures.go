@@ -48,7 +48,8 @@ func Cell(file, cell string) (value float64, ok bool) {
 }
 
 // LookUp returns what a file of results has in a column, in the row of a name, or of two that are divided. A name may have several
-// words, with more spaces between them in the file. The first table that has the row counts. Single rounds do not if there are medians.
+// words, with more spaces between them in the file. The first table that has the row counts, and blank lines do not end a table. Single rounds
+// do not count if there are medians.
 func LookUp(file, row, column string) (value float64, ok bool) {
 	row, base, divided := strings.Cut(row, " ÷ ")
 	start := regexp.MustCompile(`^` + strings.Join(strings.Fields(regexp.QuoteMeta(row)), ` +`) + `  `)
@@ -64,7 +65,7 @@ func LookUp(file, row, column string) (value float64, ok bool) {
 		}
 		if before, _, found := strings.Cut(line+" ", " "+column+" "); found && divided == strings.HasPrefix(line, "÷ "+base+" ") && (divided || !strings.HasPrefix(line, "÷")) {
 			end = len([]rune(before + " " + column))
-		} else if strings.HasPrefix(line, "÷") || line == "" {
+		} else if strings.HasPrefix(line, "÷") {
 			end = 0
 		}
 	}

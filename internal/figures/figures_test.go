@@ -24,12 +24,14 @@ mean                   0.12
 row     server   CPU µs  rate
 c1      a          1.43   515
 c1      a b        2.43   516
+
+c2      a          3.50   717
 `
 
 func TestCell(t *testing.T) {
 	for cell, want := range map[string]string{
 		"a ÷ b: CPU µs": "0.65", "a ÷ b: p50": "2", "a: CPU µs": "1,235", "b: CPU µs": "7", "x/1: ÷ b": "0.5", "mean: ÷ b": "0.1", "x/1: b": "4", "c: CPU µs": "",
-		"c1 a: rate": "515", "c1 a b: CPU µs": "2.43", "b × 1.5: CPU µs": "10.5", "a × 2: CPU µs": "2,469", "b × x: CPU µs": "",
+		"c1 a: rate": "515", "c1 a b: CPU µs": "2.43", "c2 a: rate": "717", "b × 1.5: CPU µs": "10.5", "a × 2: CPU µs": "2,469", "b × x: CPU µs": "",
 	} {
 		got, ok := Cell(file, cell)
 		if ok != (want != "") || ok && !Agree(want, got) {
