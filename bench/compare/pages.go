@@ -101,8 +101,8 @@ func fillTables(page, results string) (string, error) {
 	return page, nil
 }
 
-// missedGoal matches a verdict in a file of results.
-var missedGoal = regexp.MustCompile(`(?m)^(?:goal: )?(.*?)(?:, MISSED|: MISSED)$|^([RS]\d+ FAIL .*)$`)
+// missedGoal matches a verdict in a file of results. A remark in parentheses may follow the verdict.
+var missedGoal = regexp.MustCompile(`(?m)^(?:goal: )?(.*?)(?:, MISSED|: MISSED)( \(.*\))?$|^([RS]\d+ FAIL .*)$`)
 
 // missedGoals lists the goals that saved results have missed.
 func missedGoals(results string) (string, error) {
@@ -119,7 +119,7 @@ func missedGoals(results string) (string, error) {
 		}
 		name := filepath.Base(file)
 		for _, match := range missedGoal.FindAllStringSubmatch(string(text), -1) {
-			verdict := strings.Join(strings.Fields(match[1]+match[2]), " ")
+			verdict := strings.Join(strings.Fields(match[1]+match[2]+match[3]), " ")
 			fmt.Fprintf(&table, "| [%s](../bench/results/%s) | %s |\n", strings.TrimSuffix(name, ".txt"), name, verdict)
 		}
 	}

@@ -37,11 +37,12 @@ func TestFillPages(t *testing.T) {
 	top := t.TempDir()
 	results := filepath.Join(top, "bench", "results")
 	for name, text := range map[string]string{
-		"bench/results/idle-190000.txt": idleResults,
-		"bench/results/http2.txt":       "c1m1           gallop's CPU time is 1.48 of that of gallop/1.1, goal at most 1.1: MISSED\nc1m1 nothing: met\n",
-		"bench/results/reliability.txt": "R9 FAIL p99 is 3.1 times as high\nR10 PASS\n",
-		"README.md":                     `It takes [1](bench/results/idle-190000.txt "gallop: bytes each") bytes.`,
-		"docs/performance.md":           "a\n<!-- missed goals -->\nold\n<!-- end -->\nb\n<!-- 1.5 million -->\n<!-- end -->\nc\n",
+		"bench/results/idle-190000.txt":    idleResults,
+		"bench/results/http2.txt":          "c1m1           gallop's CPU time is 1.48 of that of gallop/1.1, goal at most 1.1: MISSED\nc1m1 nothing: met\n",
+		"bench/results/middleware.cmp.txt": "goal: A at most 0.7 × b: 0.9, MISSED (without 5 ns of the standard library)\ngoal: C at most 0.7 × b: 0.6, met (without 5 ns of the standard library)\n",
+		"bench/results/reliability.txt":    "R9 FAIL p99 is 3.1 times as high\nR10 PASS\n",
+		"README.md":                        `It takes [1](bench/results/idle-190000.txt "gallop: bytes each") bytes.`,
+		"docs/performance.md":              "a\n<!-- missed goals -->\nold\n<!-- end -->\nb\n<!-- 1.5 million -->\n<!-- end -->\nc\n",
 	} {
 		name = filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -62,6 +63,7 @@ func TestFillPages(t *testing.T) {
 	for _, want := range []string{
 		"| [idle-190000](../bench/results/idle-190000.txt) | at most 200 bytes per connection for gallop: 300 |",
 		"| [http2](../bench/results/http2.txt) | c1m1 gallop's CPU time is 1.48 of that of gallop/1.1, goal at most 1.1 |",
+		"| [middleware.cmp](../bench/results/middleware.cmp.txt) | A at most 0.7 × b: 0.9 (without 5 ns of the standard library) |",
 		"| R9 FAIL p99 is 3.1 times as high |",
 		"| gallop | 300 | 0.5 GB | 4,000 | 6.0 GB | 7.10 | 6.90 |",
 		"| fasthttp | 16,000 | 24.0 GB | 4,000 | 6.0 GB | 9.10 | 8.90 |",
