@@ -159,6 +159,12 @@ func (d *disconnect) stop() bool {
 // context.Canceled or context.DeadlineExceeded.
 func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
+	if !l.used.Load() { // usually true
+		if ctx.ex != nil && ctx.ex.server.conns.Stopped.Err() != nil {
+			return context.Canceled
+		}
+		return nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil && ctx.ex != nil && ctx.ex.server.conns.Stopped.Err() != nil {
