@@ -132,12 +132,13 @@ func Local[T any](c *Ctx, key any) (value T, ok bool) {
 // host returns the host in lower case, without its port.
 func (c *Ctx) host() []byte {
 	if len(c.lowHost) == 0 {
-		for _, b := range withoutPort(c.hostPort()) {
+		host := append(c.lowHost, withoutPort(c.hostPort())...)
+		for i, b := range host {
 			if b-'A' < 26 {
-				b |= 0x20
+				host[i] = b | 0x20
 			}
-			c.lowHost = append(c.lowHost, b)
 		}
+		c.lowHost = host
 	}
 	return c.lowHost
 }

@@ -80,7 +80,15 @@ func (c *Ctx) Secure() bool { return c.Scheme() == "https" }
 
 // Host returns the host of the request in lower case, with its port if there is one. A host that a trusted proxy reported
 // takes precedence over the Host header. Clients can send any Host header, so do not base access decisions on the host.
-func (c *Ctx) Host() string { return strings.ToLower(string(c.hostPort())) }
+func (c *Ctx) Host() string {
+	host := c.hostPort()
+	for _, b := range host {
+		if b-'A' < 26 || b >= 0x80 {
+			return strings.ToLower(string(host))
+		}
+	}
+	return string(host)
+}
 
 func (c *Ctx) hostPort() []byte {
 	if len(c.app.config.TrustedProxies) > 0 {
@@ -93,6 +101,9 @@ func (c *Ctx) hostPort() []byte {
 
 // Hostname returns the host without the port and without a final dot. See [Ctx.Host].
 func (c *Ctx) Hostname() string { return string(c.host()) }
+
+// HostnameBytes returns the hostname as a slice that is valid only until the handler returns. See [Ctx.Hostname].
+func (c *Ctx) HostnameBytes() []byte { return c.host() }
 
 // Subdomains returns the subdomain labels of the host, leftmost first. The argument "below" is the number of labels in your own
 // domain, which Subdomains leaves out. For the host "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no

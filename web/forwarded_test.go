@@ -138,7 +138,7 @@ func TestURLs(t *testing.T) {
 			if c.FullURL() != "http://"+c.Host()+"/p?q" || c.OriginalURL() != "/p?q" || c.Protocol() != "HTTP/1.1" || c.Secure() {
 				t.Errorf("%s %s %s", c.FullURL(), c.OriginalURL(), c.Protocol())
 			}
-			return fmt.Sprint(c.Host(), " ", c.Hostname(), " ", c.Subdomains(2), " ", c.Subdomains(1))
+			return fmt.Sprint(c.Host(), " ", string(c.HostnameBytes()), " ", c.Subdomains(2), " ", c.Subdomains(1))
 		})
 		if got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)

@@ -105,10 +105,10 @@ func (h *hostAllow) serve(c *web.Ctx) error {
 var errHostNotAllowed = fmt.Errorf("middleware: HostAllow: the host is not in Hosts")
 
 func (h *hostAllow) allows(c *web.Ctx) bool {
-	host := c.Hostname()
-	if h.exact[host] {
+	if h.exact[string(c.HostnameBytes())] { // without allocating
 		return true
 	}
+	host := c.Hostname()
 	if host == "" || strings.HasSuffix(host, ".") {
 		return h.asks(c, host)
 	}
