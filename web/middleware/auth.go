@@ -10,12 +10,18 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// authUser is the key of the name that AuthUser returns.
-var authUser = web.NewKey[string]()
+// authUser is the key of the name that AuthUser returns. The value is a pointer, because an interface holds a pointer without allocating.
+var authUser = web.NewKey[*string]()
 
 // AuthUser returns the name of the user or client that [BasicAuth] or [KeyAuth] has authenticated. The result ok is false if neither has.
 // Pass the Ctx or a context derived from the Ctx.
-func AuthUser(ctx context.Context) (name string, ok bool) { return authUser.Get(ctx) }
+func AuthUser(ctx context.Context) (name string, ok bool) {
+	user, ok := authUser.Get(ctx)
+	if !ok {
+		return "", false
+	}
+	return *user, true
+}
 
 // maxCredentials is how long the value of Authorization may be, in bytes.
 const maxCredentials = 8 << 10
@@ -49,7 +55,10 @@ func credentials(h *gallop.RequestHeader, name string) (value []byte, err error)
 // afterScheme returns what follows a scheme in the value of Authorization, without the spaces between. Schemes ignore case.
 func afterScheme(value []byte, scheme string) (rest []byte, ok bool) {
 	n := len(scheme)
-	if len(value) < n || len(value) > n && value[n] != ' ' || !strings.EqualFold(string(value[:n]), scheme) {
+	if len(value) < n || len(value) > n && value[n] != ' ' {
+		return nil, false
+	}
+	if sent := value[:n]; string(sent) != scheme && !strings.EqualFold(string(sent), scheme) { // most clients send the usual spelling
 		return nil, false
 	}
 	for rest = value[n:]; len(rest) > 0 && rest[0] == ' '; rest = rest[1:] {

@@ -44,16 +44,16 @@ func (o BasicAuth) Handler() web.Handler {
 	if len(o.Users) == 0 && o.Check == nil {
 		panic("middleware: BasicAuth lets no user pass: set Users or Check")
 	}
-	h := &basicAuth{check: o.Check, users: map[string]passwordHash{}, challenge: "Basic " + realmOf("BasicAuth", o.Realm, "Restricted") + `, charset="UTF-8"`}
+	h := &basicAuth{check: o.Check, users: map[string]*passwordHash{}, challenge: "Basic " + realmOf("BasicAuth", o.Realm, "Restricted") + `, charset="UTF-8"`}
 	for name, hash := range o.Users {
-		if !isUserText(name) || name == "" || strings.Contains(name, ":") {
+		if !isUserText([]byte(name)) || name == "" || strings.Contains(name, ":") {
 			panic(fmt.Sprintf("middleware: BasicAuth: %q cannot be the name of a user: it is empty or has a colon or a control character", name))
 		}
 		p, err := parsePassword(hash)
 		if err != nil {
 			panic(fmt.Sprintf("middleware: BasicAuth: the password of %q is not a result of HashPassword: %v", name, err))
 		}
-		h.users[name] = p
+		h.users[name] = &p
 		h.nobody.rounds = max(h.nobody.rounds, p.rounds)
 	}
 	rand.Read(h.memory.key[:])
@@ -65,7 +65,7 @@ func (o BasicAuth) Handler() web.Handler {
 // basicAuth is a BasicAuth with its settings parsed.
 type basicAuth struct {
 	check     func(c *web.Ctx, user, password string) (bool, error)
-	users     map[string]passwordHash
+	users     map[string]*passwordHash
 	nobody    passwordHash // for names that are not in users
 	challenge string
 	memory    verifiedMemory
@@ -90,7 +90,8 @@ func (h *basicAuth) serve(c *web.Ctx) error {
 	if !ok {
 		return unauthorized(c, gallop.StatusUnauthorized, h.challenge, errWrongCredentials)
 	}
-	return authUser.Set(c, name).Next()
+	user := name
+	return authUser.Set(c, &user).Next()
 }
 
 // basicCredentials returns the name and the password of a request.
@@ -105,8 +106,11 @@ func basicCredentials(h *gallop.RequestHeader) (name, password string, err error
 	}
 	var room [128]byte
 	decoded, err := strictBase64.AppendDecode(room[:0], encoded)
+	if err != nil || !isUserText(decoded) {
+		return "", "", errMalformedCredentials
+	}
 	name, password, ok = strings.Cut(string(decoded), ":")
-	if err != nil || !ok || name == "" || !isUserText(name) || !isUserText(password) {
+	if !ok || name == "" {
 		return "", "", errMalformedCredentials
 	}
 	return name, password, nil
@@ -114,14 +118,14 @@ func basicCredentials(h *gallop.RequestHeader) (name, password string, err error
 
 var strictBase64 = base64.StdEncoding.Strict()
 
-// isUserText reports whether a name or a password has only characters that RFC 7617 allows.
-func isUserText(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] == 0x7f {
+// isUserText reports whether a name, a password or both have only characters that RFC 7617 allows.
+func isUserText(text []byte) bool {
+	for _, b := range text {
+		if b < ' ' || b == 0x7f {
 			return false
 		}
 	}
-	return utf8.ValidString(s)
+	return utf8.Valid(text)
 }
 
 // verify reports whether a user has a password.
@@ -131,7 +135,7 @@ func (h *basicAuth) verify(c *web.Ctx, name, password string) (bool, error) {
 		return h.check(c, name, password)
 	}
 	if !known {
-		hash = h.nobody
+		hash = &h.nobody
 	}
 	sum := h.memory.sum(name, password)
 	if known && h.memory.has(sum) {

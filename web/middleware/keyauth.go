@@ -138,7 +138,7 @@ func (h *keyAuth) serve(c *web.Ctx) error {
 			return unauthorized(c, gallop.StatusForbidden, h.challenge+`, error="insufficient_scope", scope="`+scopes+`"`, fmt.Errorf("middleware: KeyAuth: the key has not all of the scopes %s", scopes))
 		}
 	}
-	return authUser.Set(c, key.Name).Next()
+	return authUser.Set(c, &key.Name).Next()
 }
 
 // key returns the key that a request has.
