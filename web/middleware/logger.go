@@ -43,12 +43,8 @@ func (l Logger) Handler() web.Handler {
 	spare.New = func() any { return &logLine{how: &l, spare: spare} }
 	return func(c *web.Ctx) error {
 		line := spare.Get().(*logLine)
-		line.request, line.start, line.ctx, line.panicked = c.RequestCtx(), time.Now(), c.Context(), true
-		if r := c.Route(); r != nil {
-			line.route = r.Pattern()
-		}
-		line.method, line.path, line.client, line.id = c.Method(), c.Path(), c.IP(), c.RequestID()
-		c.SetLocal(logLineKey{}, line) // which is closed when the request is over
+		line.begin(c)
+		logLineKey.Set(c, line) // which is closed when the request is over
 		err := c.Next()
 		line.panicked, line.err, line.id = false, err, c.RequestID()
 		if line.skip = err == nil && l.Skip != nil && l.Skip(c); line.skip {
@@ -66,16 +62,15 @@ func (l Logger) Handler() web.Handler {
 	}
 }
 
-type logLineKey struct{}
+var logLineKey = web.NewKey[*logLine]()
 
 // logLine is the log record of a request. It is stored as a local, which the server closes when the request is over.
 type logLine struct {
 	how          *Logger
 	spare        *sync.Pool // for the line after Close
-	room         []slog.Attr
 	request      *gallop.RequestCtx
 	ctx          context.Context
-	start        time.Time
+	start        time.Duration // since logEpoch
 	method, path string
 	client       string
 	route, id    string
@@ -84,6 +79,19 @@ type logLine struct {
 	panicked     bool
 	skip         bool // by Logger.Skip
 	streamed     bool // so that the size of the body is not known
+}
+
+// logEpoch is the time that the beginning of requests is measured from. time.Since reads one clock, and time.Now reads two.
+var logEpoch = time.Now()
+
+// begin sets all fields that are known before the handlers run. The other fields are zero.
+func (l *logLine) begin(c *web.Ctx) {
+	l.request, l.start, l.ctx, l.panicked = c.RequestCtx(), time.Since(logEpoch), c.Context(), true
+	l.route = ""
+	if r := c.Route(); r != nil {
+		l.route = r.Pattern()
+	}
+	l.method, l.path, l.client, l.id = c.Method(), c.Path(), c.IP(), c.RequestID()
 }
 
 // Close writes the record. The RequestCtx is still valid then, but the web.Ctx may already serve another request.
@@ -103,20 +111,19 @@ func (l *logLine) Close() error {
 	if status >= 500 {
 		level = slog.LevelError
 	}
-	ctx := context.WithoutCancel(l.ctx)
-	if log.Enabled(ctx, level) {
+	if ctx := uncanceled(l.ctx); log.Enabled(ctx, level) {
 		now := time.Now()
 		r := slog.NewRecord(now, level, "request", 0) // without a program counter, which would always be this line
-		r.AddAttrs(l.all(status, now.Sub(l.start))...)
+		l.describe(&r, status, now.Sub(logEpoch)-l.start)
 		log.Handler().Handle(ctx, r)
 	}
 	return nil
 }
 
-// release leaves the line to another request. No slog.Handler can have kept room, because a slog.Record has a copy of its attributes.
+// release leaves the line to another request. The fields that begin sets may keep their values until then.
 func (l *logLine) release() {
-	clear(l.room)
-	*l = logLine{how: l.how, spare: l.spare, room: l.room[:0]}
+	l.err, l.attrs, l.ctx = nil, nil, nil
+	l.skip, l.streamed = false, false
 	l.spare.Put(l)
 }
 
@@ -131,13 +138,19 @@ func (l *logLine) size() (n int, known bool) {
 	return n, n > 0 || r.Header.ContentLength() == 0
 }
 
-func (l *logLine) all(status int, took time.Duration) []slog.Attr {
-	attrs := append(l.room[:0], slog.String("method", l.method), slog.String("path", l.path), slog.Int("status", status),
+// describe adds the attributes to a record.
+func (l *logLine) describe(r *slog.Record, status int, took time.Duration) {
+	var room [9]slog.Attr // AddAttrs copies the attributes
+	attrs := append(room[:0], slog.String("method", l.method), slog.String("path", l.path), slog.Int("status", status),
 		slog.Duration("duration", took))
-	for _, optional := range [...]slog.Attr{slog.String("client", l.client), slog.String("route", l.route), slog.String("id", l.id)} {
-		if optional.Value.String() != "" {
-			attrs = append(attrs, optional)
-		}
+	if l.client != "" {
+		attrs = append(attrs, slog.String("client", l.client))
+	}
+	if l.route != "" {
+		attrs = append(attrs, slog.String("route", l.route))
+	}
+	if l.id != "" {
+		attrs = append(attrs, slog.String("id", l.id))
 	}
 	if size, known := l.size(); known {
 		attrs = append(attrs, slog.Int("bytes", size))
@@ -148,6 +161,21 @@ func (l *logLine) all(status int, took time.Duration) []slog.Attr {
 	if l.panicked {
 		attrs = append(attrs, slog.String("error", "panic"))
 	}
-	l.room = append(attrs, l.attrs...)
-	return l.room
+	r.AddAttrs(append(attrs, l.attrs...)...)
 }
+
+// uncanceled returns a context with the values of ctx that is never canceled, for log handlers that look at the context.
+func uncanceled(ctx context.Context) context.Context {
+	if request, ok := ctx.(*gallop.RequestCtx); ok {
+		return valuesOf{request}
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// valuesOf is what context.WithoutCancel returns for a request, in the size of a pointer, so that it takes no memory.
+type valuesOf struct{ request *gallop.RequestCtx }
+
+func (valuesOf) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+func (valuesOf) Done() <-chan struct{}                   { return nil }
+func (valuesOf) Err() error                              { return nil }
+func (v valuesOf) Value(key any) any                     { return v.request.Value(key) }

@@ -142,6 +142,48 @@ func TestLoggerSettings(t *testing.T) {
 	}
 }
 
+// The context that log handlers get has the values of the request and is never canceled.
+func TestLoggerContext(t *testing.T) {
+	number := web.NewKey[int]()
+	records := 0
+	app := newApp(middleware.Logger{Log: slog.New(withContext(func(ctx context.Context) {
+		records++
+		n, ok := number.Get(ctx)
+		if _, limited := ctx.Deadline(); n != 7 || !ok || ctx.Err() != nil || ctx.Done() != nil || limited {
+			t.Errorf("value %d, error %v", n, ctx.Err())
+		}
+	}))}.Handler())
+	app.Get("/", func(c *web.Ctx) error { return number.Set(c, 7).SendString("") })
+	app.Get("/set", func(c *web.Ctx) error {
+		ctx, cancel := context.WithCancel(c.Context())
+		cancel()
+		return number.Set(c.SetContext(ctx), 7).SendString("")
+	})
+	for _, target := range []string{"/", "/set"} {
+		request := &gallop.RequestCtx{}
+		parent, cancel := context.WithCancel(t.Context())
+		request.InitContext(parent)
+		request.Request.SetRequestURI(target)
+		app.Handler()(request)
+		cancel()
+		request.ResetUserValues() // closes the line
+	}
+	if records != 2 {
+		t.Errorf("%d records", records)
+	}
+}
+
+// withContext is a log handler that looks at the context of each record.
+type withContext func(ctx context.Context)
+
+func (withContext) Enabled(context.Context, slog.Level) bool { return true }
+func (h withContext) Handle(ctx context.Context, _ slog.Record) error {
+	h(ctx)
+	return nil
+}
+func (h withContext) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h withContext) WithGroup(string) slog.Handler      { return h }
+
 // Skip sees what the handlers know. It is not asked about requests without a response, so that no failure is skipped by accident.
 func TestLoggerSkips(t *testing.T) {
 	log := make(lines, 8)
