@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"bytes"
 	"context"
 	"hash/maphash"
 	"math"
@@ -133,7 +132,7 @@ func (s *MemoryStore) Get(ctx context.Context, key string) (value []byte, found 
 	if v == nil {
 		return nil, false, nil
 	}
-	return bytes.Clone(v.value), true, nil
+	return v.copied(), true, nil
 }
 
 // Set implements Store. The error is ErrValueTooLarge if the value is larger than the whole store.

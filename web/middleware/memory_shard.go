@@ -20,7 +20,9 @@ type memoryShard struct {
 // memoryValue is a value in a MemoryStore. Its bytes are never shared with callers.
 type memoryValue struct {
 	key        string
-	value      []byte
+	value      []byte // empty if the value is a number
+	number     int64
+	isNumber   bool
 	expires    int64 // on the store's clock; never if it does not expire
 	prev, next *memoryValue
 }
@@ -83,13 +85,39 @@ func (h *memoryShard) fill(v *memoryValue, value []byte) {
 	} else {
 		v.value = bytes.Clone(value)
 	}
+	v.isNumber = false
 	h.size.Add(int64(len(v.value) - before))
 }
 
 // setNumber gives a key a number as its value.
 func (h *memoryShard) setNumber(key string, n, expires int64) {
-	var digits [maxDigits]byte
-	h.set(key, strconv.AppendInt(digits[:0], n, 10), expires)
+	h.fillNumber(h.entry(key, expires), n)
+}
+
+// fillNumber gives v a number as its value.
+func (h *memoryShard) fillNumber(v *memoryValue, n int64) {
+	if len(v.value) > 0 {
+		h.size.Add(-int64(len(v.value)))
+		v.value = nil
+	}
+	v.number, v.isNumber = n, true
+}
+
+// copied returns a copy of the value, as a text if it is a number.
+func (v *memoryValue) copied() []byte {
+	if v.isNumber {
+		return strconv.AppendInt(nil, v.number, 10)
+	}
+	return bytes.Clone(v.value)
+}
+
+// equals reports whether the value is b.
+func (v *memoryValue) equals(b []byte) bool {
+	if v.isNumber {
+		var digits [maxDigits]byte
+		return bytes.Equal(strconv.AppendInt(digits[:0], v.number, 10), b)
+	}
+	return bytes.Equal(v.value, b)
 }
 
 // entry returns the value of a key and marks it as the one used last. If the key is missing, entry makes an empty value.
@@ -105,8 +133,11 @@ func (h *memoryShard) entry(key string, expires int64) *memoryValue {
 	return v
 }
 
-// number returns the value as a number. ok is false if the value is not a number in the form that setNumber writes.
-func (v *memoryValue) number() (n int64, ok bool) {
+// toNumber returns the value as a number. ok is false if the value is a text that is not a number in its usual form.
+func (v *memoryValue) toNumber() (n int64, ok bool) {
+	if v.isNumber {
+		return v.number, true
+	}
 	n, err := strconv.ParseInt(string(v.value), 10, 64)
 	if err != nil || v.value[0] == '+' {
 		return 0, false

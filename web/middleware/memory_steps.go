@@ -1,10 +1,8 @@
 package middleware
 
 import (
-	"bytes"
 	"context"
 	"math/bits"
-	"strconv"
 	"time"
 )
 
@@ -25,7 +23,7 @@ func (s *MemoryStore) Add(ctx context.Context, key string, value []byte, ttl tim
 	defer s.unlock(h)
 	now := s.now()
 	if v := h.find(key, now); v != nil {
-		return bytes.Clone(v.value), false, nil
+		return v.copied(), false, nil
 	}
 	if !s.fits(key, len(value)) {
 		return nil, false, ErrValueTooLarge
@@ -42,7 +40,7 @@ func (s *MemoryStore) CompareAndSwap(ctx context.Context, key string, old, repla
 	}
 	defer s.unlock(h)
 	now := s.now()
-	if v := h.find(key, now); v == nil || !bytes.Equal(v.value, old) {
+	if v := h.find(key, now); v == nil || !v.equals(old) {
 		return false, nil
 	}
 	if !s.fits(key, len(replacement)) {
@@ -60,7 +58,7 @@ func (s *MemoryStore) CompareAndDelete(ctx context.Context, key string, old []by
 	}
 	defer h.mu.Unlock()
 	v := h.find(key, s.now())
-	if v == nil || !bytes.Equal(v.value, old) {
+	if v == nil || !v.equals(old) {
 		return false, nil
 	}
 	h.remove(v)
@@ -78,10 +76,10 @@ func (s *MemoryStore) Incr(ctx context.Context, key string, n int64, ttl time.Du
 		return 0, 0, ErrValueTooLarge
 	}
 	now := s.now()
-	expires := after(now, ttl)
-	if v := h.find(key, now); v != nil {
+	v, expires := h.find(key, now), after(now, ttl)
+	if v != nil {
 		ok := false
-		if value, ok = v.number(); !ok {
+		if value, ok = v.toNumber(); !ok {
 			return 0, 0, errNotNumber
 		}
 		expires = v.expires
@@ -90,7 +88,11 @@ func (s *MemoryStore) Incr(ctx context.Context, key string, n int64, ttl time.Du
 	if (sum > value) != (n > 0) {
 		return 0, 0, errOverflow
 	}
-	h.setNumber(key, sum, expires)
+	if v != nil {
+		h.fillNumber(v, sum)
+	} else {
+		h.setNumber(key, sum, expires)
+	}
 	if expires != never {
 		left = time.Duration(expires - now)
 	}
@@ -118,11 +120,12 @@ func (s *MemoryStore) Take(ctx context.Context, cost int64, buckets []Bucket) (t
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if err := s.check(buckets); err != nil {
-		return false, err
-	}
+	s.once.Do(s.init)
 	if len(buckets) == 1 {
 		return s.takeOne(&buckets[0], cost)
+	}
+	if err := s.check(buckets); err != nil {
+		return false, err
 	}
 	locked := s.lockAll(buckets)
 	defer s.unlockAll(locked)
@@ -143,8 +146,15 @@ func (s *MemoryStore) Take(ctx context.Context, cost int64, buckets []Bucket) (t
 	return taken, nil
 }
 
-// takeOne is Take for a single bucket, whose settings are checked.
+// takeOne is Take for a single bucket.
 func (s *MemoryStore) takeOne(b *Bucket, cost int64) (taken bool, err error) {
+	p, err := b.plan()
+	if err != nil {
+		return false, err
+	}
+	if !s.fits(b.Key, maxDigits) {
+		return false, ErrValueTooLarge
+	}
 	h := &s.shards[s.at(b.Key)]
 	h.mu.Lock()
 	defer s.unlock(h)
@@ -152,11 +162,10 @@ func (s *MemoryStore) takeOne(b *Bucket, cost int64) (taken bool, err error) {
 	v, full := h.find(b.Key, now), now
 	if v != nil {
 		ok := false
-		if full, ok = v.number(); !ok {
+		if full, ok = v.toNumber(); !ok {
 			return false, errNotNumber
 		}
 	}
-	p, _ := b.plan()
 	next, wait := p.take(full, now, cost)
 	if wait != 0 {
 		p.show(b, full, now, wait)
@@ -168,9 +177,8 @@ func (s *MemoryStore) takeOne(b *Bucket, cost int64) (taken bool, err error) {
 	case v == nil:
 		h.setNumber(b.Key, next, next)
 	case next != full:
-		var digits [maxDigits]byte
 		v.expires = next
-		h.fill(v, strconv.AppendInt(digits[:0], next, 10))
+		h.fillNumber(v, next)
 	}
 	p.show(b, next, now, 0)
 	return true, nil
@@ -178,7 +186,6 @@ func (s *MemoryStore) takeOne(b *Bucket, cost int64) (taken bool, err error) {
 
 // check returns an error if the settings of a bucket are not valid, a key is too long, or two buckets have the same key.
 func (s *MemoryStore) check(buckets []Bucket) error {
-	s.once.Do(s.init)
 	for i := range buckets {
 		b := &buckets[i]
 		if _, err := b.plan(); err != nil {
@@ -202,7 +209,7 @@ func (s *MemoryStore) full(b *Bucket, now int64) (int64, error) {
 	if v == nil {
 		return now, nil
 	}
-	full, ok := v.number()
+	full, ok := v.toNumber()
 	if !ok {
 		return 0, errNotNumber
 	}

@@ -184,6 +184,46 @@ func TestMemoryStoreCountsWhatIsThere(t *testing.T) {
 	}
 }
 
+// A counter is a text for all methods that read or compare values, and a text in the form of a number is a counter.
+func TestMemoryStoreNumbersAreTexts(t *testing.T) {
+	var s middleware.MemoryStore
+	ctx := t.Context()
+	is := func(key, want string) {
+		t.Helper()
+		if v, found, err := s.Get(ctx, key); string(v) != want || !found || err != nil {
+			t.Errorf("%s is %q, %v, %v, not %q", key, v, found, err, want)
+		}
+	}
+	s.Incr(ctx, "a", -41, 0)
+	is("a", "-41")
+	if there, added, _ := s.Add(ctx, "a", []byte("x"), 0); added || string(there) != "-41" {
+		t.Errorf("Add: %q, %v", there, added)
+	}
+	if swapped, _ := s.CompareAndSwap(ctx, "a", []byte("41"), []byte("x"), 0); swapped {
+		t.Error("swapped another number")
+	}
+	if swapped, _ := s.CompareAndSwap(ctx, "a", []byte("-41"), []byte("text"), 0); !swapped {
+		t.Error("not swapped")
+	}
+	is("a", "text")
+	if _, _, err := s.Incr(ctx, "a", 1, 0); err == nil {
+		t.Error("a text was counted")
+	}
+	s.Set(ctx, "a", []byte("7"), 0)
+	s.Incr(ctx, "a", 1, 0)
+	is("a", "8")
+	if deleted, _ := s.CompareAndDelete(ctx, "a", []byte("8")); !deleted {
+		t.Error("not deleted")
+	}
+	for _, text := range []string{"07", "+7", "-0", "7 ", ""} {
+		s.Set(ctx, "a", []byte(text), 0)
+		if _, _, err := s.Incr(ctx, "a", 1, 0); err == nil {
+			t.Errorf("%q was counted", text)
+		}
+		is("a", text)
+	}
+}
+
 // Take decides as a bucket does into which tokens are poured as time goes by.
 func TestTakeIsATokenBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,9 @@
 package middleware
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // The arithmetic of token buckets, without a store and without a clock.
 //
@@ -30,7 +33,7 @@ func (b *Bucket) plan() (p plan, err error) {
 	if p.burst = b.Burst; p.burst == 0 {
 		p.burst = b.Limit
 	}
-	if p.burst > maxBucket/p.interval {
+	if high, whole := bits.Mul64(uint64(p.burst), uint64(p.interval)); high > 0 || whole > maxBucket {
 		return p, errBucket
 	}
 	return p, nil
