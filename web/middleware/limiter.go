@@ -98,25 +98,30 @@ func (e *LimitError) Error() string {
 func (o Limiter) Handler() web.Handler {
 	l := o.build()
 	return func(c *web.Ctx) error {
-		key, cost := l.Key(c), int64(1)
+		s := limitStates.Get().(*limitState)
+		defer limitStates.Put(s)
+		known, cost := s.setClient(l, c), int64(1)
 		if l.Cost != nil {
 			cost = l.Cost(c)
 		}
-		if key == "" || cost <= 0 || c.Refused() != nil {
+		if !known || cost <= 0 || c.Refused() != nil {
 			return c.Next()
 		}
-		return l.run(c, key, cost)
+		return l.run(c, s, cost)
 	}
 }
 
 // limiter is a Limiter whose settings are complete.
 type limiter struct {
 	Limiter
-	take    takeFunc
-	backup  takeFunc // nil with FailClosed
-	denied  *denials
-	policy  string // the value of RateLimit-Policy
-	warning storeWarning
+	take   takeFunc
+	backup takeFunc // nil with FailClosed
+	denied *denials
+	policy string // the value of RateLimit-Policy
+
+	prefix   string   // of the keys of buckets, before the client
+	suffixes []string // of the keys, one for each of Rates
+	warning  storeWarning
 
 	announced gallop.ResponseHeader // has RateLimit-Policy
 }
@@ -125,14 +130,12 @@ type limiter struct {
 type takeFunc func(ctx context.Context, cost int64, buckets []Bucket) (taken bool, err error)
 
 // run limits one request.
-func (l *limiter) run(c *web.Ctx, key string, cost int64) error {
-	s := limitStates.Get().(*limitState)
-	defer limitStates.Put(s)
-	s.begin(l, key)
+func (l *limiter) run(c *web.Ctx, s *limitState, cost int64) error {
+	s.begin(l)
 	if l.denied.find(cost, s.buckets) {
 		return l.refuse(c, s)
 	}
-	take, taken, err := l.takeOr(c, s, key, cost)
+	take, taken, err := l.takeOr(c, s, cost)
 	switch {
 	case err != nil:
 		return err
@@ -150,7 +153,7 @@ func (l *limiter) run(c *web.Ctx, key string, cost int64) error {
 }
 
 // takeOr takes from the Store and, if the Store fails, from the backup. It returns the function that a refund has to call.
-func (l *limiter) takeOr(c *web.Ctx, s *limitState, key string, cost int64) (take takeFunc, taken bool, err error) {
+func (l *limiter) takeOr(c *web.Ctx, s *limitState, cost int64) (take takeFunc, taken bool, err error) {
 	asked := l.clock()
 	taken, err = l.take(c, cost, s.buckets)
 	if err == nil {
@@ -166,7 +169,7 @@ func (l *limiter) takeOr(c *web.Ctx, s *limitState, key string, cost int64) (tak
 	if l.backup == nil {
 		return nil, false, &web.Error{Status: gallop.StatusServiceUnavailable, Message: gallop.StatusMessage(gallop.StatusServiceUnavailable), Err: err}
 	}
-	s.begin(l, key) // because the algorithm may have changed the buckets
+	s.begin(l) // because the algorithm may have changed the buckets
 	taken, err = l.backup(c, cost, s.buckets)
 	return l.backup, taken, err
 }
@@ -197,14 +200,17 @@ func (l *limiter) refuse(c *web.Ctx, s *limitState) error {
 
 // KeyByIP returns the IP address of the client, as [web.Ctx.IPAddr] finds it. For an IPv6 address, the result is the network of 64
 // bits, because a single client usually has all addresses of such a network. If the address is not known, the result is "local".
-func KeyByIP(c *web.Ctx) string {
+func KeyByIP(c *web.Ctx) string { return string(appendIP(nil, c)) }
+
+// appendIP appends the result of KeyByIP to b.
+func appendIP(b []byte, c *web.Ctx) []byte {
 	addr := c.IPAddr().Unmap().WithZone("")
 	switch {
 	case !addr.IsValid():
-		return "local"
+		return append(b, "local"...)
 	case addr.Is4():
-		return addr.String()
+		return addr.AppendTo(b)
 	}
 	network, _ := addr.Prefix(64)
-	return network.Addr().String()
+	return network.Addr().AppendTo(b)
 }

@@ -16,9 +16,6 @@ func (r Rate) String() string {
 // build checks the settings, fills in the defaults and chooses the algorithm. It panics if the settings are not valid.
 func (o Limiter) build() *limiter {
 	l := &limiter{Limiter: o}
-	if l.Key == nil {
-		l.Key = KeyByIP
-	}
 	l.Rates = l.rates()
 	if l.Store == nil {
 		l.Store = new(MemoryStore)
@@ -33,6 +30,10 @@ func (o Limiter) build() *limiter {
 		l.backup = l.Algorithm.on(new(MemoryStore))
 	}
 	l.denied = l.newDenials()
+	l.prefix = l.Name + ":{"
+	for i := range l.Rates {
+		l.suffixes = append(l.suffixes, "}:"+l.Rates[i].Name)
+	}
 	l.policy = ratePolicy(l.Rates)
 	l.announced.Set("Ratelimit-Policy", l.policy)
 	return l

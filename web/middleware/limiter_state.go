@@ -12,6 +12,7 @@ import (
 
 // limitState is what a Limiter needs for one request. It is pooled.
 type limitState struct {
+	key     []byte // of the buckets, up to the client
 	buckets []Bucket
 	text    []byte
 }
@@ -21,18 +22,36 @@ var limitStates = sync.Pool{New: func() any { return new(limitState) }}
 // maxLimitKey is how long a client's key may be, in bytes. A longer key is replaced by its hash.
 const maxLimitKey = 128
 
-// begin sets the buckets for a client. The part of a key in braces makes a Redis cluster keep all buckets of a client on one node.
+// setClient finds the client that a request counts for. It reports whether there is one.
+func (s *limitState) setClient(l *limiter, c *web.Ctx) bool {
+	s.key = append(s.key[:0], l.prefix...)
+	if l.Key == nil {
+		s.key = appendIP(s.key, c)
+	} else {
+		s.key = appendClient(s.key, l.Key(c))
+	}
+	return len(s.key) > len(l.prefix)
+}
+
+// appendClient appends a client's key to b. It appends the hash of a long key, and of a key with braces: see begin.
+func appendClient(b []byte, key string) []byte {
+	if len(key) <= maxLimitKey && strings.IndexByte(key, '{') < 0 && strings.IndexByte(key, '}') < 0 {
+		return append(b, key...)
+	}
+	sum := sha256.Sum256([]byte(key))
+	return base64.RawURLEncoding.AppendEncode(append(b, "sha256-"...), sum[:])
+}
+
+// begin sets the buckets for the client. The part of a key in braces makes a Redis cluster keep all buckets of a client on one node.
 //
 //	NAME:{CLIENT}:RATE
-func (s *limitState) begin(l *limiter, client string) {
-	if len(client) > maxLimitKey || strings.IndexByte(client, '{') >= 0 || strings.IndexByte(client, '}') >= 0 {
-		sum := sha256.Sum256([]byte(client))
-		client = "sha256-" + base64.RawURLEncoding.EncodeToString(sum[:])
-	}
+func (s *limitState) begin(l *limiter) {
 	s.buckets = s.buckets[:0]
 	for i := range l.Rates {
 		r := &l.Rates[i]
-		s.buckets = append(s.buckets, Bucket{Key: l.Name + ":{" + client + "}:" + r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst})
+		key := append(s.key, l.suffixes[i]...)
+		s.buckets = append(s.buckets, Bucket{Key: string(key), Limit: r.Limit, Window: r.Window, Burst: r.Burst})
+		s.key = key[:len(s.key)] // which may have more room now
 	}
 }
 
