@@ -94,9 +94,9 @@ func (o Idempotency) Handler() web.Handler {
 		switch {
 		case err != nil:
 			return err
-		case key == "" && d.Required:
+		case key == nil && d.Required:
 			return refusal(gallop.StatusBadRequest, "The header "+d.Header+" is required.", errKeyMissing)
-		case key == "":
+		case key == nil:
 			return c.Next()
 		}
 		return d.serve(c, d.keyHash(c, key), fingerprint(c))
@@ -112,9 +112,11 @@ type idempotency struct {
 	claims  atomic.Uint64
 }
 
-// claimant returns a name that no other claim has, in this process or another one.
-func (d *idempotency) claimant() string {
-	return d.process + strconv.FormatUint(d.claims.Add(1), 10)
+// claim returns the record of a request that runs. No two claims are equal, in this process or another one.
+func (d *idempotency) claim(print [sha256.Size]byte) []byte {
+	var room [64]byte
+	owner := strconv.AppendUint(append(room[:0], d.process...), d.claims.Add(1), 10)
+	return idempotencyRecord{state: stateRunning, print: print, owner: owner}.encode()
 }
 
 func (o Idempotency) build() *idempotency {
@@ -153,7 +155,7 @@ func refusal(status int, message string, cause error) error {
 
 // serve runs the handlers, or replays their response.
 func (d *idempotency) serve(c *web.Ctx, key string, print [sha256.Size]byte) error {
-	claim := idempotencyRecord{state: stateRunning, print: print, owner: d.claimant()}.encode()
+	claim := d.claim(print)
 	existing, added, err := d.adder.Add(c, key, claim, d.Lease)
 	if err != nil {
 		return refusal(gallop.StatusServiceUnavailable, gallop.StatusMessage(gallop.StatusServiceUnavailable), err)

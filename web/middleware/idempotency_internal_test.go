@@ -7,9 +7,14 @@ import (
 
 // FuzzIdempotencyRecord reads records of any bytes. A record that can be read is written in the same way again.
 func FuzzIdempotencyRecord(f *testing.F) {
-	f.Add(idempotencyRecord{state: stateRunning, owner: "o"}.encode())
+	f.Add(idempotencyRecord{state: stateRunning, owner: []byte("o")}.encode())
 	f.Add(idempotencyRecord{state: stateNotKept}.encode())
-	f.Add(idempotencyRecord{state: stateDone, status: 201, body: "b", lines: []string{"A", "1", "A", "2"}}.encode())
+	var lines []byte
+	for _, text := range []string{"A", "1", "A", "2"} {
+		lines = appendText(lines, text)
+	}
+	f.Add(idempotencyRecord{state: stateDone, status: 201, body: []byte("b"), lines: lines}.encode())
+	f.Add(idempotencyRecord{state: stateDone, status: 201, lines: appendText(lines, "a name without a value")}.encode())
 	f.Add([]byte{})
 	f.Add(append(idempotencyRecord{state: stateRunning}.encode(), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -5,54 +5,58 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"strings"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
 )
 
-// key returns the idempotency key of a request, or an empty string if it has none. The key is a string in quotes (RFC 9651 §3.3.3) or,
+// key returns the idempotency key of a request, or nil if it has none. The key is a string in quotes (RFC 9651 §3.3.3) or,
 // as many clients send it, a bare token.
-func (d *idempotency) key(c *web.Ctx) (string, error) {
+func (d *idempotency) key(c *web.Ctx) ([]byte, error) {
 	lines := c.RequestCtx().Request.Header.PeekAll(d.Header)
 	if len(lines) == 0 {
-		return "", nil
+		return nil, nil
 	}
-	key := string(lines[0])
+	key := lines[0]
 	quoted := len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"'
 	if quoted {
 		key = key[1 : len(key)-1]
 	}
-	if len(lines) > 1 || key == "" || len(key) > maxIdempotencyKey || !isKeyText(key) {
-		return "", refusal(gallop.StatusBadRequest, "The header "+d.Header+" is malformed.", errKeyMalformed)
+	if len(lines) > 1 || len(key) == 0 || len(key) > maxIdempotencyKey || !isKeyText(key) {
+		return nil, refusal(gallop.StatusBadRequest, "The header "+d.Header+" is malformed.", errKeyMalformed)
 	}
 	return key, nil
 }
 
 // isKeyText reports whether text is visible ASCII without quotes, backslashes, commas and semicolons.
-func isKeyText(text string) bool {
-	for i := range len(text) {
-		switch b := text[i]; {
-		case b <= ' ', b > '~', b == '"', b == '\\', b == ',', b == ';':
+func isKeyText(text []byte) bool {
+	for _, b := range text {
+		if !keyBytes[b] {
 			return false
 		}
 	}
 	return true
 }
 
-// hashOf returns the hash of texts, of which none runs into the next one.
-func hashOf(texts ...string) (sum [sha256.Size]byte) {
-	var room [512]byte
-	b := room[:0]
-	for _, text := range texts {
-		b = append(binary.BigEndian.AppendUint64(b, uint64(len(text))), text...)
+// keyBytes has true for the bytes that a key may have.
+var keyBytes = func() (table [256]bool) {
+	for b := '!'; b <= '~'; b++ {
+		table[b] = !strings.ContainsRune("\"\\,;", b)
 	}
-	return sha256.Sum256(b)
+	return table
+}()
+
+// appendPart appends a text to the input of a hash. None runs into the next one, because its length comes first.
+func appendPart[T string | []byte](b []byte, text T) []byte {
+	return append(binary.BigEndian.AppendUint64(b, uint64(len(text))), text...)
 }
 
 // keyHash returns the key in the store. Its last part identifies the client, the resource and the key. It is a hash, so the keys of
 // clients are not in the store.
-func (d *idempotency) keyHash(c *web.Ctx, key string) string {
-	sum := hashOf(d.Scope(c), c.Host(), c.Path(), key)
+func (d *idempotency) keyHash(c *web.Ctx, key []byte) string {
+	var parts [512]byte
+	sum := sha256.Sum256(appendPart(appendPart(appendPart(appendPart(parts[:0], d.Scope(c)), c.Host()), c.PathBytes()), key))
 	var room [128]byte
 	b := append(append(room[:0], d.Name...), ':')
 	return string(base64.RawURLEncoding.AppendEncode(b, sum[:]))
@@ -60,15 +64,16 @@ func (d *idempotency) keyHash(c *web.Ctx, key string) string {
 
 // fingerprint returns a hash of what must not change from a request to its retry.
 func fingerprint(c *web.Ctx) [sha256.Size]byte {
-	r := &c.RequestCtx().Request
-	body := ""
-	if r.IsBodyStream() {
-		body = "length " + c.ReqHeader(gallop.HeaderContentLength)
+	var parts [512]byte
+	b := appendPart(appendPart(parts[:0], c.Method()), c.OriginalURL())
+	b = appendPart(b, c.ReqHeaderBytes(gallop.HeaderContentType))
+	if r := &c.RequestCtx().Request; r.IsBodyStream() {
+		b = appendPart(b, "length "+c.ReqHeader(gallop.HeaderContentLength))
 	} else {
 		sum := sha256.Sum256(r.Body())
-		body = string(sum[:])
+		b = appendPart(b, sum[:])
 	}
-	return hashOf(c.Method(), c.OriginalURL(), c.ReqHeader(gallop.HeaderContentType), body)
+	return sha256.Sum256(b)
 }
 
 // The states of a record.
@@ -78,36 +83,28 @@ const (
 	stateNotKept            // the handler has finished, but the response was not kept
 )
 
-// idempotencyRecord is the value of a key in the store.
+// idempotencyRecord is the value of a key in the store. Its texts are views of the bytes that it was read from.
 //
 //	version state print[32]  then: owner (running), or status, body and header lines (done); texts with their length
 type idempotencyRecord struct {
 	state  byte
 	print  [sha256.Size]byte
-	owner  string // no two claims have the same
+	owner  []byte // no two claims have the same
 	status uint64
-	body   string
-	lines  []string // names and values take turns
+	body   []byte
+	lines  []byte // names and values take turns; texts with their length
 }
 
 const idempotencyVersion = 1
 
 // encode returns the record as bytes.
 func (r idempotencyRecord) encode() []byte {
-	size := 64 + len(r.owner) + len(r.body)
-	for _, line := range r.lines {
-		size += len(line) + binary.MaxVarintLen32
-	}
-	b := make([]byte, 0, size)
+	b := make([]byte, 0, 64+len(r.owner)+len(r.body)+len(r.lines))
 	b = append(append(b, idempotencyVersion, r.state), r.print[:]...)
 	if r.state != stateDone {
 		return appendText(b, r.owner)
 	}
-	b = appendText(binary.AppendUvarint(b, r.status), r.body)
-	for _, line := range r.lines {
-		b = appendText(b, line)
-	}
-	return b
+	return append(appendText(binary.AppendUvarint(b, r.status), r.body), r.lines...)
 }
 
 var errRecord = errors.New("middleware: the store has a malformed value for an idempotency key")
@@ -121,30 +118,34 @@ func decodeIdempotency(b []byte) (r idempotencyRecord, err error) {
 	r.state = b[1]
 	copy(r.print[:], b[2:])
 	b = b[head:]
-	if r.state == stateDone {
-		status, n := binary.Uvarint(b)
-		if n <= 0 || status < 200 || status > 999 {
-			return r, errRecord
-		}
-		r.status, b = status, b[n:]
-	}
-	texts, all := make([]string, 0, 16), string(b)
-	for len(b) > 0 {
-		size, n := binary.Uvarint(b)
-		if n <= 0 || size > uint64(len(b)-n) {
-			return r, errRecord
-		}
-		start := len(all) - len(b) + n
-		texts, b = append(texts, all[start:start+int(size)]), b[n+int(size):]
-	}
 	if r.state != stateDone {
+		if countTexts(b) < 0 {
+			return r, errRecord
+		}
 		return r, nil
 	}
-	if len(texts)%2 == 0 {
+	status, n := binary.Uvarint(b)
+	if n <= 0 || status < 200 || status > 999 {
 		return r, errRecord
 	}
-	r.body, r.lines = texts[0], texts[1:]
+	body, lines, ok := cutText(b[n:])
+	if texts := countTexts(lines); !ok || texts < 0 || texts%2 != 0 {
+		return r, errRecord
+	}
+	r.status, r.body, r.lines = status, body, lines
 	return r, nil
+}
+
+// countTexts returns the number of texts that b consists of, or -1 if it is malformed.
+func countTexts(b []byte) (n int) {
+	for ; len(b) > 0; n++ {
+		_, rest, ok := cutText(b)
+		if !ok {
+			return -1
+		}
+		b = rest
+	}
+	return n
 }
 
 // headerLines returns the header of the response, for finding out which lines a handler has added.
@@ -162,10 +163,10 @@ func (d *idempotency) record(c *web.Ctx, before map[string]bool) idempotencyReco
 	if isTaken(c.RequestCtx()) || response.IsBodyStream() || len(response.Body()) > max(d.MaxBody, 0) {
 		return idempotencyRecord{state: stateNotKept}
 	}
-	r := idempotencyRecord{state: stateDone, status: uint64(response.StatusCode()), body: string(response.Body())}
+	r := idempotencyRecord{state: stateDone, status: uint64(response.StatusCode()), body: response.Body()}
 	for name, value := range response.Header.All() {
 		if !before[string(name)+":"+string(value)] && !isNeverReplayed(string(name)) {
-			r.lines = append(r.lines, string(name), string(value))
+			r.lines = appendText(appendText(r.lines, name), value)
 		}
 	}
 	return r
@@ -181,16 +182,29 @@ func isNeverReplayed(name string) bool {
 	return false
 }
 
+// each calls a function with the name and the value of each line.
+func (r *idempotencyRecord) each(line func(name, value []byte)) {
+	for rest := r.lines; len(rest) > 0; {
+		name, after, _ := cutText(rest)
+		value, after, _ := cutText(after)
+		line(name, value)
+		rest = after
+	}
+}
+
+// replayed is the header of replayed responses.
+var replayed = func() *gallop.ResponseHeader {
+	h := &gallop.ResponseHeader{}
+	h.Set("Idempotency-Replayed", "true")
+	return h
+}()
+
 // replay makes the record the response.
 func (r *idempotencyRecord) replay(c *web.Ctx) {
 	response := &c.RequestCtx().Response
 	response.SetStatusCode(int(r.status))
-	for i := 0; i < len(r.lines); i += 2 {
-		response.Header.Del(r.lines[i])
-	}
-	for i := 0; i < len(r.lines); i += 2 {
-		response.Header.Add(r.lines[i], r.lines[i+1])
-	}
-	response.Header.Set("Idempotency-Replayed", "true")
-	response.SetBodyString(r.body)
+	r.each(func(name, _ []byte) { response.Header.DelBytes(name) })
+	r.each(response.Header.AddBytesKV)
+	response.Header.SetAll(replayed)
+	response.SetBody(r.body)
 }
