@@ -69,7 +69,7 @@ var Rows = []Row{
 	{Name: "router", About: "routers on the 203 routes of GitHub's API", Dir: "router",
 		Pattern: `^BenchmarkGitHub$`, Peers: []string{"gin", "echo", "chi", "httprouter", "fiber", "nethttp"}, Rounds: 5, Time: 150 * time.Millisecond, Each: 28},
 	{Name: "middleware", About: "middleware of package web/middleware, fiber and echo", Dir: "middleware",
-		Pattern: `^Benchmark(Middleware|Library)$`, Peers: []string{"fiber", "echo"}, Goal: 0.7, Rounds: 6, Time: time.Second, Each: 54},
+		Pattern: `^Benchmark(Middleware|Library)$`, Peers: []string{"fiber", "echo"}, Goal: 0.7, Rounds: 20, Time: 100 * time.Millisecond, Each: 56},
 	{Name: "json-clients", About: "clients for JSON APIs, and JSON packages", Dir: "rest",
 		Pattern: `.`, Rounds: 6, Time: 120 * time.Millisecond, Each: 61, Splits: []Split{
 			{"client", []string{"go-github", "resty", "fiber", "gallop"}},

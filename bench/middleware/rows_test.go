@@ -55,16 +55,18 @@ var rows = []row{
 		echo:   ofEcho(useEcho(echomiddleware.RequestID())),
 	},
 	{
-		// Each framework's usual line of text, written to nowhere.
+		// Each framework's usual line of text, written to nowhere. fiber's line has no level, no route and no size of the body, and its time
+		// of the day comes from a goroutine that formats it twice a second.
 		name:   "Logger",
 		gallop: ofGallop(use(middleware.Logger{Log: slog.New(slog.NewTextHandler(nowhere{}, nil))})),
 		fiber:  ofFiber(useFiber(fiberlogger.New(fiberlogger.Config{Stream: nowhere{}}))),
 		echo:   ofEcho(useEcho(echomiddleware.LoggerWithConfig(echomiddleware.LoggerConfig{Output: nowhere{}}))),
 	},
 	{
-		// The records go to a log/slog handler that does nothing. Only echo and gallop use log/slog.
+		// Equal work: the same record of log/slog, which goes to a handler that does nothing.
 		name:   "LoggerRecord",
 		gallop: ofGallop(use(middleware.Logger{Log: slog.New(nowhere{})})),
+		fiber:  ofFiber(useFiber(fiberlogger.New(fiberlogger.Config{LoggerFunc: fiberRecords(slog.New(nowhere{}))}))),
 		echo:   ofEcho(useEcho(echoRecords(slog.New(nowhere{})))),
 	},
 	{
@@ -218,6 +220,20 @@ func echoRecords(to *slog.Logger) echo.MiddlewareFunc {
 			return nil
 		},
 	})
+}
+
+// fiberRecords makes fiber's logger write the same records. LogAttrs would also look for its caller, which gallop does not do.
+func fiberRecords(to *slog.Logger) func(c fiber.Ctx, data *fiberlogger.Data, cfg *fiberlogger.Config) error {
+	return func(c fiber.Ctx, data *fiberlogger.Data, _ *fiberlogger.Config) error {
+		if !to.Enabled(c, slog.LevelInfo) {
+			return nil
+		}
+		r := slog.NewRecord(data.Stop, slog.LevelInfo, "request", 0)
+		r.AddAttrs(slog.String("method", c.Method()), slog.String("path", strings.Clone(c.Path())),
+			slog.Int("status", c.Response().StatusCode()), slog.Duration("duration", data.Stop.Sub(data.Start)), slog.String("client", c.IP()),
+			slog.String("route", c.Route().Path), slog.Int("bytes", len(c.Response().Body())))
+		return to.Handler().Handle(c, r)
+	}
 }
 
 // withToken makes a request one with fiber's token for requests that change something.
