@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"crypto/rand"
 	"strings"
 
 	"github.com/gallop-http/gallop/web"
@@ -27,8 +26,8 @@ type RequestID struct {
 	// Log records and traces then have the same ID. IgnoreClient and TrustedOnly apply to the traceparent header, too.
 	FromTrace bool
 
-	// The function New returns a new ID. New may be called concurrently. The default is rand.Text, whose results have 130
-	// random bits.
+	// The function New returns a new ID. New may be called concurrently. By default, RequestID makes IDs like those of rand.Text, with
+	// 130 random bits.
 	New func() string
 }
 
@@ -41,7 +40,7 @@ func (r RequestID) Handler() web.Handler {
 		r.Header = "X-Request-Id"
 	}
 	if r.New == nil {
-		r.New = rand.Text
+		r.New = newRequestID
 	}
 	return func(c *web.Ctx) error {
 		var id string

@@ -1,9 +1,11 @@
 package middleware_test
 
 import (
+	"crypto/rand"
 	"strings"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
 	"github.com/gallop-http/gallop/web/middleware"
 )
@@ -43,6 +45,44 @@ func TestRequestID(t *testing.T) {
 				t.Errorf("ID is %q, want %q", a.body, want)
 			}
 		})
+	}
+}
+
+// New IDs are like those of rand.Text, and no two are equal, whichever goroutine makes them.
+func TestRequestIDsDiffer(t *testing.T) {
+	handler := newApp(middleware.RequestID{}.Handler()).Handler()
+	const goroutines, each = 8, 1000
+	ids := make(chan string, goroutines*each)
+	for range goroutines {
+		go func() {
+			request := &gallop.RequestCtx{}
+			request.Request.SetRequestURI("/")
+			for range each {
+				request.Response.Reset()
+				handler(request)
+				ids <- string(request.Response.Header.Peek("X-Request-Id"))
+				request.ResetUserValues()
+			}
+		}()
+	}
+	seen, letters := map[string]bool{}, map[rune]int{}
+	for range goroutines * each {
+		id := <-ids
+		if seen[id] || len(id) != len(rand.Text()) {
+			t.Fatalf("the ID %q is not new or has the wrong length", id)
+		}
+		seen[id] = true
+		for _, letter := range id {
+			letters[letter]++
+		}
+	}
+	if len(letters) != 32 {
+		t.Errorf("the IDs have %d different characters", len(letters))
+	}
+	for letter, n := range letters { // 6500 times on average, with a standard deviation of 80
+		if n < 5700 || n > 7300 {
+			t.Errorf("%q occurs %d times", letter, n)
+		}
 	}
 }
 
