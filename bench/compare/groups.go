@@ -25,7 +25,7 @@ var groups = []group{
 		"caller1-0", "caller1-2", "caller1-64", "caller2-0", "caller2-2", "caller2-64", "caller4-0", "caller4-2", "caller4-64",
 		"sleeper1-0", "sleeper1-2", "sleeper1-64", "sleeper2-0", "sleeper2-2", "sleeper2-64", "sleeper4-0", "sleeper4-2", "sleeper4-64",
 	}},
-	{"file-servers", "files, by the file handlers and nginx", []string{"file-64", "static-64", "static-empty-64", "static-1k-64", "static-zipf-64", "files", "files-zipf"}},
+	{"file-servers", "files, by the file handlers and nginx", []string{"file-64", "static-64", "static-1024", "static-empty-64", "static-1k-64", "static-zipf-64", "files", "files-zipf"}},
 	{"bodies", "bodies of every kind and size, and encoders", []string{"matrix", "encoders"}},
 	{"arena", "workloads of the arena, by frameworks", []string{"arena-json-64", "arena-json-comp-64", "arena-upload-64", "arena-db-64", "arena-crud-64"}},
 	{"frameworks", "package web, fiber, and other frameworks", []string{"web-64", "fiber-64", "fiber-512", "negotiate-25", "negotiate", "router", "middleware"}},

@@ -107,7 +107,7 @@ var workloads = map[string]workload{
 	"static": {
 		about:  "20 files by the file handlers, 15 of them with a file in gzip beside them",
 		app:    "static",
-		rivals: under(wrk{script: "static"}, "fasthttp", "gallop", "nginx"),
+		rivals: under(wrk{script: "static"}, "fasthttp", "gallop", "nginx", "floor"),
 		files:  few,
 		check:  checkStatic,
 		goals:  []goal{{cpu, "gallop", "nginx", 1.1, 0}, {cpu, "gallop", "fasthttp", .55, 0}},

@@ -17,6 +17,10 @@ type App struct {
 	Standard http.HandlerFunc // for net/http's server
 	Web      func(*web.App)   // for gallop's framework: registers routes; nil means one route for Handle
 	Streams  bool             // gallop passes on request bodies of any size while they arrive
+
+	// Floor makes the function that chooses the floor's response, with its head. If Floor is nil, the floor sends the
+	// response of the app "hello".
+	Floor func() (answer func(request []byte) []byte)
 }
 
 // Context lists the methods that *gallop.RequestCtx and *fasthttp.RequestCtx have in common and that apps need.

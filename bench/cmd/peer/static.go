@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/bench/peers"
@@ -24,6 +28,35 @@ func static(dir string, uncached bool) peers.App {
 	return peers.App{
 		Handle:   func(ctx peers.Context) { serveFile(ctx, ours, theirs) },
 		Standard: http.FileServer(http.Dir(dir)).ServeHTTP, // which sends no .gz files
+		Floor:    func() func([]byte) []byte { return storedResponses(dir, ours) },
+	}
+}
+
+// storedResponses calls a file handler once for each file of a directory. The result returns the response of the file that
+// a request names, without looking at anything but the path.
+func storedResponses(dir string, files gallop.RequestHandler) func(request []byte) []byte {
+	responses := map[string][]byte{}
+	names, _ := filepath.Glob(filepath.Join(dir, "*.*"))
+	for _, name := range names {
+		var ctx gallop.RequestCtx
+		path := "/" + filepath.Base(name)
+		ctx.Request.SetRequestURI(path)
+		ctx.Request.Header.SetHost("localhost")
+		ctx.Request.Header.Set("Accept-Encoding", "gzip")
+		files(&ctx)
+		var response bytes.Buffer
+		ctx.Response.Header.Set("Server", "gallop")
+		ctx.Response.Header.Set("Date", "Sat, 01 Jan 2000 00:00:00 GMT")
+		if _, err := ctx.Response.WriteTo(&response); err != nil {
+			fmt.Fprintln(os.Stderr, "peer:", err)
+			os.Exit(1)
+		}
+		responses[path] = response.Bytes()
+	}
+	return func(request []byte) []byte {
+		_, rest, _ := bytes.Cut(request, []byte(" "))
+		path, _, _ := bytes.Cut(rest, []byte(" "))
+		return responses[string(path)]
 	}
 }
 
