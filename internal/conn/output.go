@@ -71,6 +71,7 @@ func (o *Output) Write(p []byte) error {
 		if len(o.Buf) < max(o.C.Set.WriteBuf, smallWrite) {
 			return o.Err
 		}
+		o.More = false // what follows may take its time, and most writes are small
 		return o.Flush()
 	}
 	return o.flushWith(p)
@@ -173,7 +174,9 @@ func (o *Output) stalled(n int, err error) error {
 // SendFile sends n bytes of file, starting at offset at, and leaves the position of the file alone. to is the connection,
 // which sends the bytes with sendfile if it can.
 func (o *Output) SendFile(to io.ReaderFrom, file *os.File, at, n int64) (sent int64, err error) {
-	if err := o.Flush(); err != nil {
+	o.More = n > 0 // what was gathered leaves in one packet with the beginning of the file
+	err = o.Flush()
+	if o.More = false; err != nil {
 		return 0, err
 	}
 	for o.still = 0; ; {

@@ -21,7 +21,7 @@ func (o *Output) writeOnLoop(p []byte) error {
 	var err error
 	if o.ByHand.Load() != nil || o.Cut.Load() {
 		// A write that does not wait knows no deadline.
-	} else if len(p) == 0 {
+	} else if len(p) == 0 && !o.More {
 		n, err = lc.TryWrite(head)
 	} else {
 		n, err = lc.TryWriteBoth(head, p, o.More)
