@@ -1,0 +1,182 @@
+package handlers_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/test/internal/servertest"
+)
+
+// callsPerRequest are the most system calls of a kind that a request for a cached file may take on average. A request takes a
+// read and a write. Files are compared with the disk once per second.
+const (
+	fileCallsPerRequest   = 0.05
+	socketCallsPerRequest = 2.2
+)
+
+// The names of system calls as strace prints them. The server opens nothing but files, and has no descriptors but sockets once
+// it serves.
+var (
+	fileCalls = []string{"open", "openat", "openat2", "close", "stat", "fstat", "lstat", "newfstatat", "statx", "fcntl", "lseek",
+		"pread64", "readlinkat", "epoll_ctl"}
+	socketCalls = []string{"read", "recvfrom", "recvmsg", "write", "writev", "sendto", "sendmsg", "sendfile", "accept4", "getsockname",
+		"getpeername", "setsockopt"}
+)
+
+// TestCallsPerFile counts the system calls of a server that serves cached files of up to 128 KiB, some of them with a
+// precompressed file.
+func TestCallsPerFile(t *testing.T) {
+	if dir := os.Getenv("GALLOP_CALLS"); dir != "" {
+		serveCounted(t, dir)
+		return
+	}
+	if servertest.RaceEnabled {
+		t.Skip("race builds make other system calls")
+	}
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Parallel()
+	requests := 2_000
+	if wiretest.Long() {
+		requests = 10_000
+	}
+	contents := map[string]string{}
+	var paths []string
+	for i, size := range []int{0, 700, 3_000, 9_000, 20_000, 60_000, 128 << 10} {
+		plain, coded := fmt.Sprintf("plain%d.data", i), fmt.Sprintf("coded%d.css", i)
+		contents[plain], contents[coded], contents[coded+".gz"] = strings.Repeat("x", size), "original", strings.Repeat("z", size+1)[:max(size, 1)]
+		paths = append(paths, "/"+plain, "/"+coded)
+	}
+	dir := tree(t, contents)
+	time.Sleep(ripe)
+
+	server := exec.Command(os.Args[0], "-test.run=^TestCallsPerFile$")
+	server.Env = append(os.Environ(), "GALLOP_CALLS="+dir)
+	server.Stderr = os.Stderr
+	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Wait()
+	defer server.Process.Kill()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + strings.TrimSpace(line)
+	clients := make([]*http.Client, 8)
+	for i := range clients {
+		clients[i] = keepAlive(t)
+	}
+	askAll(t, clients, url, paths, 3*len(clients)*len(paths)) // the files are in the cache, and the connections are open
+	var report bytes.Buffer
+	trace := exec.Command(strace, "-c", "-f", "-U", "calls,name", "-p", strconv.Itoa(server.Process.Pid))
+	trace.Stderr = &report
+	if err := trace.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitTracer(t, server.Process.Pid)
+	askAll(t, clients, url, paths, requests)
+	trace.Process.Signal(os.Interrupt)
+	trace.Wait()
+	counts := parseCalls(report.String())
+	for _, tc := range []struct {
+		kind  string
+		calls []string
+		most  float64
+	}{{"file", fileCalls, fileCallsPerRequest}, {"socket", socketCalls, socketCallsPerRequest}} {
+		sum := 0
+		for _, name := range tc.calls {
+			sum += counts[name]
+		}
+		if each := float64(sum) / float64(requests); each > tc.most || tc.kind == "socket" && each < 1 {
+			t.Errorf("%.3f %s calls for each request, want at most %v:\n%s", each, tc.kind, tc.most, report.String())
+		} else {
+			t.Logf("%.3f %s calls for each of %d requests", each, tc.kind, requests)
+		}
+	}
+}
+
+// serveCounted serves the files of a directory until the process is killed, and prints its address.
+func serveCounted(t *testing.T, dir string) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(ln.Addr())
+	files := (&gallop.FS{Root: dir, Compress: true}).NewRequestHandler()
+	t.Error((&gallop.Server{Handler: files}).Serve(ln))
+}
+
+// askAll downloads files in turn with several clients at once.
+func askAll(t *testing.T, clients []*http.Client, url string, paths []string, requests int) {
+	t.Helper()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for _, client := range clients {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(requests); i = next.Add(1) - 1 {
+				path := paths[i%int64(len(paths))]
+				resp, _, err := get(client, "GET", url+path, "Accept-Encoding: gzip")
+				if err != nil || resp.StatusCode != 200 || strings.Contains(path, "coded") != (resp.Header.Get("Content-Encoding") == "gzip") {
+					t.Errorf("%s: %v, %v", path, resp, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// awaitTracer waits until all threads of a process are traced. It skips the test if that does not happen, because the system
+// may forbid it.
+func awaitTracer(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		traced := 0
+		for _, thread := range threads {
+			if status, err := os.ReadFile(thread); err == nil && !bytes.Contains(status, []byte("\nTracerPid:\t0\n")) {
+				traced++
+			}
+		}
+		if traced > 0 && traced == len(threads) {
+			return
+		}
+	}
+	t.Skip("strace cannot trace the server")
+}
+
+// parseCalls reads the table of strace: numbers of calls with their names.
+func parseCalls(table string) map[string]int {
+	counts := map[string]int{}
+	for line := range strings.Lines(table) {
+		if fields := strings.Fields(line); len(fields) == 2 {
+			if n, err := strconv.Atoi(fields[0]); err == nil {
+				counts[fields[1]] = n
+			}
+		}
+	}
+	return counts
+}
