@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
@@ -166,5 +168,33 @@ func TestCachedFileBecomesAPipe(t *testing.T) {
 	}
 	if resp := serveOnce(t, files, "GET", "/b.css", "Accept-Encoding: gzip"); string(resp.Body()) != "b" {
 		t.Errorf("%d %q", resp.StatusCode(), resp.Body())
+	}
+}
+
+// TestAbsentNamesOpenNothing asks a server for random names, with and without suffixes that precompressed files have. It counts
+// descriptors of the process below the root.
+func TestAbsentNamesOpenNothing(t *testing.T) {
+	t.Parallel()
+	names := 5_000
+	if wiretest.Long() {
+		names = 1_000_000
+	}
+	dir := tree(t, map[string]string{"a.css": "a", "sub/b.css": "b"})
+	url, _ := serveFiles(t, (&gallop.FS{Root: dir, Compress: true, CompressBrotli: true, CleanURLs: true}).NewRequestHandler(), nil)
+	client := keepAlive(t)
+	for i := range names {
+		name := fmt.Sprintf("/%x%s", rand.Uint64(), []string{"", ".css", ".css.gz", "/", "/b.css"}[i%5])
+		if i%2 == 0 {
+			name = "/sub" + name
+		}
+		if resp, _, err := get(client, "GET", url+name, "Accept-Encoding: gzip, br"); err != nil || resp.StatusCode != 404 {
+			t.Fatal(name, resp, err)
+		}
+		if i%1000 != 999 {
+			continue
+		}
+		if n := openBelow(t, dir); n > 1 {
+			t.Fatalf("%d files are open after %d names, want at most the directory", n, i+1)
+		}
 	}
 }

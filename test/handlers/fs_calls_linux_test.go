@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -179,4 +181,38 @@ func parseCalls(table string) map[string]int {
 		}
 	}
 	return counts
+}
+
+// TestHeadLeavesWithTheFile shows that a client that waits for a large file never wakes up for the head alone.
+func TestHeadLeavesWithTheFile(t *testing.T) {
+	if servertest.RaceEnabled || runtime.GOARCH == "386" || runtime.GOARCH == "s390x" {
+		t.Skip("the server writes by package syscall, which cannot say that more follows")
+	}
+	t.Parallel()
+	dir := tree(t, map[string]string{"large.data": strings.Repeat("x", 200_000)})
+	time.Sleep(ripe)
+	url, _ := serveFiles(t, (&gallop.FS{Root: dir}).NewRequestHandler(), nil)
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	buf := make([]byte, 64<<10)
+	for i := range 100 {
+		if _, err := c.Write([]byte("GET /large.data HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		n, err := c.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, body, whole := bytes.Cut(buf[:n], []byte("\r\n\r\n"))
+		if !whole || len(body) == 0 {
+			t.Fatalf("response %d begins with %d bytes: %q", i, n, head)
+		}
+		if _, err := io.CopyN(io.Discard, c, int64(200_000-len(body))); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
