@@ -31,14 +31,17 @@ const (
 	socketCallsPerRequest = 2.2
 )
 
-// The names of system calls as strace prints them. The server opens nothing but files, and has no descriptors but sockets once
-// it serves.
+// The names of system calls as strace prints them. The server opens nothing but files once it serves. Its event loop wakes the
+// runtime by read and write on an eventfd, so they are not counted.
 var (
 	fileCalls = []string{"open", "openat", "openat2", "close", "stat", "fstat", "lstat", "newfstatat", "statx", "fcntl", "lseek",
 		"pread64", "readlinkat", "epoll_ctl"}
-	socketCalls = []string{"read", "recvfrom", "recvmsg", "write", "writev", "sendto", "sendmsg", "sendfile", "accept4", "getsockname",
+	socketCalls = []string{"recvfrom", "recvmsg", "readv", "writev", "sendto", "sendmsg", "sendfile", "accept4", "getsockname",
 		"getpeername", "setsockopt"}
 )
+
+// usesOtherCalls reports whether the server reads and writes by package syscall.
+var usesOtherCalls = servertest.RaceEnabled || runtime.GOARCH == "386" || runtime.GOARCH == "s390x"
 
 // TestCallsPerFile counts the system calls of a server that serves cached files of up to 128 KiB, some of them with a
 // precompressed file.
@@ -47,8 +50,8 @@ func TestCallsPerFile(t *testing.T) {
 		serveCounted(t, dir)
 		return
 	}
-	if servertest.RaceEnabled {
-		t.Skip("race builds make other system calls")
+	if usesOtherCalls {
+		t.Skip("the server uses other system calls in this build")
 	}
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -99,7 +102,9 @@ func TestCallsPerFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitTracer(t, server.Process.Pid)
+	began := time.Now()
 	askAll(t, clients, url, paths, requests)
+	checks := 4 * float64(len(paths)) * time.Since(began).Seconds() // a slow machine has time for more than usual
 	trace.Process.Signal(os.Interrupt)
 	trace.Wait()
 	counts := parseCalls(report.String())
@@ -107,7 +112,7 @@ func TestCallsPerFile(t *testing.T) {
 		kind  string
 		calls []string
 		most  float64
-	}{{"file", fileCalls, fileCallsPerRequest}, {"socket", socketCalls, socketCallsPerRequest}} {
+	}{{"file", fileCalls, max(fileCallsPerRequest, checks/float64(requests))}, {"socket", socketCalls, socketCallsPerRequest}} {
 		sum := 0
 		for _, name := range tc.calls {
 			sum += counts[name]
@@ -185,7 +190,7 @@ func parseCalls(table string) map[string]int {
 
 // TestHeadLeavesWithTheFile shows that a client that waits for a large file never wakes up for the head alone.
 func TestHeadLeavesWithTheFile(t *testing.T) {
-	if servertest.RaceEnabled || runtime.GOARCH == "386" || runtime.GOARCH == "s390x" {
+	if usesOtherCalls {
 		t.Skip("the server writes by package syscall, which cannot say that more follows")
 	}
 	t.Parallel()
