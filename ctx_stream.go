@@ -269,11 +269,12 @@ func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
 		return 0, nil, false
 	}
 	to, isReaderFrom := s.ex.wire.NC.(io.ReaderFrom)
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || !isReaderFrom {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || !isReaderFrom {
 		return 0, nil, false
 	}
 	at, err := file.Seek(0, io.SeekCurrent)
-	if err != nil {
+	if err != nil || info.Size() <= at { // or it has no size, as in /proc; Output.SendFile would hold back the head
 		return 0, nil, false
 	}
 	want := s.sink.left
