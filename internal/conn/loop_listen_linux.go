@@ -42,7 +42,7 @@ func (s *Server) ServeOnLoops(of *Listener, by poll.Handler) (served bool, err e
 		return true, failedListener(ln, err)
 	}
 	defer pl.End()
-	watch := s.watchListener(below, pl)
+	watch := s.watchListener(below, raw, pl)
 	select {
 	case <-s.Table.closingC:
 		watch.end()
@@ -125,10 +125,10 @@ const (
 	closedListenerCheck = 50 * time.Millisecond
 )
 
-func (s *Server) watchListener(ln net.Listener, pl *poll.Listener) *closedListenerWatch {
+func (s *Server) watchListener(ln net.Listener, raw syscall.RawConn, pl *poll.Listener) *closedListenerWatch {
 	w := &closedListenerWatch{ln, pl, s.Table.closingC, make(chan struct{}), make(chan struct{})}
 	if s.Loops.kernel != nil {
-		go w.check()
+		go w.waitFor(raw.(simulatedListener).Closed())
 	} else {
 		go w.accept()
 	}
@@ -143,14 +143,18 @@ func (w *closedListenerWatch) end() {
 	<-w.ended
 }
 
-// check looks again and again, for listeners that have no Accept.
-func (w *closedListenerWatch) check() {
+// simulatedListener is a listener of a simulated kernel, which has no Accept.
+type simulatedListener interface {
+	Closed() <-chan struct{} // closed when the listener is
+}
+
+// waitFor waits until a listener without Accept is closed.
+func (w *closedListenerWatch) waitFor(closed <-chan struct{}) {
 	defer close(w.ended)
-	for w.pause(closedListenerCheck) {
-		if w.pl.Err() != nil {
-			close(w.closed)
-			return
-		}
+	select {
+	case <-w.closing:
+	case <-closed:
+		close(w.closed)
 	}
 }
 

@@ -228,8 +228,9 @@ func (k *Kernel) Name(fd int) (syscall.Sockaddr, error) {
 
 // KernelListener is a listener of a [Kernel], for event loops only.
 type KernelListener struct {
-	k *Kernel
-	f *kernelFile
+	k      *Kernel
+	f      *kernelFile
+	closed chan struct{} // closed when the listener is
 }
 
 // Listen returns a new listener.
@@ -238,7 +239,7 @@ func (k *Kernel) Listen() *KernelListener {
 	defer k.mu.Unlock()
 	f := &kernelFile{listens: true}
 	k.open(f)
-	return &KernelListener{k, f}
+	return &KernelListener{k, f, make(chan struct{})}
 }
 
 // Connect puts a connection into the listener's queue. It returns the connection's address, or nil if the listener is
@@ -288,8 +289,12 @@ func (ln *KernelListener) close() (waiting []*kernelFile, err error) {
 	}
 	waiting, ln.f.backlog = ln.f.backlog, nil
 	k.dropLocked(ln.f.fd)
+	close(ln.closed)
 	return waiting, nil
 }
+
+// Closed returns a channel that is closed when the listener has been closed.
+func (ln *KernelListener) Closed() <-chan struct{} { return ln.closed }
 
 // Addr returns the address of a TCP listener.
 func (ln *KernelListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
