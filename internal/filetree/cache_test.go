@@ -559,7 +559,7 @@ func TestNoTornContent(t *testing.T) {
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
-			for !done.Load() {
+			for ; !done.Load(); runtime.Gosched() { // a reader that never stops would hold up the replacements
 				e := use(t, tree, names[rand.N(len(names))])
 				if e == nil {
 					continue

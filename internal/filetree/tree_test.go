@@ -190,7 +190,7 @@ func TestReplacementUnderLoad(t *testing.T) {
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
-			for {
+			for ; ; runtime.Gosched() { // a reader that never stops would hold up the replacements
 				select {
 				case <-done:
 					return
