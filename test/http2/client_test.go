@@ -170,6 +170,9 @@ func (c *client) take(f http2.Frame) {
 		}
 		st.ended = st.ended || f.StreamEnded()
 	case *http2.DataFrame:
+		if n := len(f.Data()); n > cap(st.body)-len(st.body) {
+			st.body = slices.Grow(st.body, len(st.body)+n) // append would copy large bodies more often
+		}
 		st.body = append(st.body, f.Data()...)
 		st.frames++
 		st.ended = st.ended || f.StreamEnded()
