@@ -36,6 +36,7 @@ func TestServerTrailers(t *testing.T) {
 						}
 						ctx.SetBodyString(strings.Join(got, " "))
 					}}
+					defer on.Hold(s)()
 					raw := []byte(head + body + head + body)
 					whole, err := wiretest.ConverseTranscript(on.Serve(s), nil, raw)
 					if err != nil || strings.Count(whole, `"`+want+`"`) != 2 {
