@@ -14,6 +14,10 @@ import (
 // Long reports whether tests run in their long forms: the environment variable GALLOP_LONG is set.
 func Long() bool { return os.Getenv("GALLOP_LONG") != "" }
 
+// Full reports whether tests run in full: GALLOP_FULL is set, as in CI, or they run in their long forms. Without it, some
+// tests attack a server for a shorter time, or measure the memory of fewer connections.
+func Full() bool { return os.Getenv("GALLOP_FULL") != "" || Long() }
+
 // RunWithRareGC runs the tests of a package, and exits. Garbage may grow to four times the memory in use. That saves time if the
 // tests allocate much and keep little. Call it in TestMain.
 func RunWithRareGC(m *testing.M) {
