@@ -78,13 +78,13 @@ const h2Burst = time.Millisecond
 // push sends what the socket of a loop's connection accepts. c is locked.
 func (c *h2Conn) push() {
 	for {
-		out, before := c.engine.Out(), c.pusher.Unsent()
+		out, before := c.engine.OutPiece(), c.pusher.Unsent()
 		n, err := c.pusher.Push(out)
 		c.sent(n, err)
 		if before > 0 && c.pusher.Unsent() < before {
 			c.times.progress = h2Now()
 		}
-		if n < len(out) || n == 0 || err != nil || !c.sendRests() {
+		if n < len(out) || n == 0 || err != nil || !c.sendRests() && len(c.engine.Out()) == 0 {
 			break
 		}
 	}
@@ -98,7 +98,7 @@ func (c *h2Conn) write() {
 	buf := bufpool.Get(4 << 10)
 	for !c.broken {
 		c.sendRests()
-		out := c.engine.Out()
+		out := c.engine.OutPiece()
 		if len(out) == 0 {
 			break
 		}

@@ -128,7 +128,9 @@ func (c *Conn) takeRSTStream(id uint32, code Code, ev *Event) *Error {
 
 // Reset resets a stream, unless it is closed. There is no event. The caller still has to call Release.
 //
-// A server that has responded before the request's body has arrived uses NoError (RFC 9113 §8.1).
+// A server that has responded before the request's body has arrived uses NoError (RFC 9113 §8.1). The RST_STREAM is then
+// written after the response, with a call of its own. Some versions of curl, such as 7.88, read a TLS record at a time. If a
+// record has both the response and the RST_STREAM, they fail and discard the response.
 func (c *Conn) Reset(id uint32, code Code) {
 	slot := c.streams.find(id)
 	if slot == noSlot || c.streams.slots[slot].state == closed {
@@ -136,6 +138,9 @@ func (c *Conn) Reset(id uint32, code Code) {
 	}
 	c.closeStream(slot, resetByUs)
 	if c.failed == nil {
+		if code == NoError {
+			c.out.separate()
+		}
 		c.out.buf = appendRSTStream(c.out.buf, id, code)
 	}
 }

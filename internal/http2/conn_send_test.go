@@ -691,3 +691,41 @@ func TestUnsureClient(t *testing.T) {
 		t.Error("after SETTINGS")
 	}
 }
+
+// A RST_STREAM that follows a whole response is written on its own: see Reset. A place for that stays where it is while output is
+// written in parts and while frames are appended.
+func TestResetIsWrittenAlone(t *testing.T) {
+	for _, part := range []int{1, 7, 100} {
+		s := started(t)
+		s.feed([]byte(post(1) + post(3) + post(5)))
+		s.sent(t)
+		var pieces []string
+		write := func() {
+			var piece []byte
+			for left := len(s.c.OutPiece()); left > 0; left = len(s.c.OutPiece()) {
+				n := min(part, left)
+				piece = append(piece, s.c.OutPiece()[:n]...)
+				s.c.Sent(n)
+				if n == left {
+					break
+				}
+			}
+			pieces = append(pieces, strings.Join(describe(t, piece), "; "))
+		}
+		respond := func(id uint32) {
+			s.c.Respond(id, 404, nil, true)
+			s.c.Release(id)
+		}
+		respond(1)
+		respond(3)
+		write()
+		respond(5)
+		for len(s.c.Out()) > 0 {
+			write()
+		}
+		want := []string{"HEADERS 1 true true", "RST 1 NO_ERROR; HEADERS 3 true true; RST 3 NO_ERROR; HEADERS 5 true true", "RST 5 NO_ERROR"}
+		if !slices.Equal(pieces, want) {
+			t.Errorf("in parts of %d: %q", part, pieces)
+		}
+	}
+}

@@ -22,12 +22,15 @@ const (
 //
 //	buf    written | older control frames | newer control frames
 //	               sent                   mark                 len(buf)
+//
+// Unless cut is 0, sent < cut ≤ len(buf), and the bytes before cut are written on their own.
 type output struct {
 	buf   []byte
 	sent  uint32
 	mark  uint32
-	older uint32
-	newer uint32
+	cut   uint32
+	older uint16
+	newer uint16
 }
 
 func (o *output) unsent() int { return len(o.buf) - int(o.sent) }
@@ -45,7 +48,9 @@ func (o *output) makeRoom(n, follow int) {
 func (o *output) noteControl() { o.newer++ }
 
 // isFull reports whether the peer has to read before it may cause more output.
-func (o *output) isFull() bool { return o.unsent() >= maxUnsent || o.older+o.newer >= maxControl }
+func (o *output) isFull() bool {
+	return o.unsent() >= maxUnsent || int(o.older)+int(o.newer) >= maxControl
+}
 
 // wrote drops the first n bytes.
 func (o *output) wrote(n int) {
@@ -54,16 +59,36 @@ func (o *output) wrote(n int) {
 		*o = output{buf: o.buf[:0]}
 		return
 	}
+	if o.sent >= o.cut {
+		o.cut = 0
+	}
 	if o.sent >= o.mark {
 		o.older, o.newer, o.mark = o.newer, 0, uint32(len(o.buf))
 	}
 	if int(o.sent) >= o.unsent() {
+		o.cut -= min(o.cut, o.sent)
 		o.buf, o.mark, o.sent = o.buf[:copy(o.buf, o.buf[o.sent:])], o.mark-o.sent, 0
+	}
+}
+
+// separate has what follows written on its own, unless an earlier place waits for that.
+func (o *output) separate() {
+	if o.cut == 0 && o.unsent() > 0 {
+		o.cut = uint32(len(o.buf))
 	}
 }
 
 // Out returns the bytes to write. They are valid until the next call of another method.
 func (c *Conn) Out() []byte { return c.out.buf[c.out.sent:] }
+
+// OutPiece returns the bytes of Out that are written with one call. It is all of Out, or what Reset does not want to follow
+// in the same call.
+func (c *Conn) OutPiece() []byte {
+	if c.out.cut == 0 {
+		return c.Out()
+	}
+	return c.out.buf[c.out.sent:c.out.cut]
+}
 
 // Sent says that the first n bytes of Out were written.
 func (c *Conn) Sent(n int) { c.out.wrote(n) }

@@ -1,8 +1,12 @@
 package http2_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
 
 	"github.com/gallop-http/gallop"
 )
@@ -26,5 +30,38 @@ func TestBodyArrivesDuringResponse(t *testing.T) {
 		}
 		c.credit(id, 1<<20)
 		c.want(c.await(id), 200, want)
+	})
+}
+
+// If a request gets its response before its body has arrived, the RST_STREAM that follows has a TLS record of its own. curl 7.88,
+// which reads a record at a time, discards a response that shares its record with the RST_STREAM.
+func TestResetAfterResponseHasItsOwnRecord(t *testing.T) {
+	onSites(t, func(w *site) {
+		if !w.tls {
+			return // without TLS, a client cannot see what was written with one call
+		}
+		w.serve(&gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+			ctx.Error("too large", gallop.StatusRequestEntityTooLarge)
+		}})
+		c := w.newClient()
+		c.preface()
+		c.data(c.open("POST", "/", false), "the beginning", false)
+		var kinds []string // of the frames of each record
+		buf := make([]byte, 64<<10)
+		c.nc.SetReadDeadline(time.Now().Add(time.Minute))
+		for !strings.Contains(strings.Join(kinds, " "), "RST_STREAM") {
+			n, err := c.nc.Read(buf)
+			if err != nil {
+				w.t.Fatal(err, kinds)
+			}
+			kinds = append(kinds, "")
+			fr := http2.NewFramer(nil, bytes.NewReader(buf[:n]))
+			for f, err := fr.ReadFrame(); err == nil; f, err = fr.ReadFrame() {
+				kinds[len(kinds)-1] += f.Header().Type.String() + " "
+			}
+		}
+		if last := kinds[len(kinds)-1]; strings.Contains(last, "DATA") || strings.Contains(last, "HEADERS") {
+			w.t.Errorf("records: %q", kinds)
+		}
 	})
 }
