@@ -74,7 +74,9 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 //
 // If maxBodySize is positive and the form is larger than maxBodySize, the error is ErrBodyTooLarge. The form takes at
 // most 12 MiB of memory, including at most 2 MiB of files. The remaining files are written to temporary files, which
-// RemoveMultipartFormFiles and Reset remove. After an error, no temporary files are left.
+// RemoveMultipartFormFiles and Reset remove. After an error, no temporary files are left. If a temporary file cannot be
+// written, for example because the disk is full, the error wraps an *fs.PathError. A handler should then respond with
+// status 500, because the client's form may be valid.
 //
 // A form may have up to 1000 parts, each with up to 8 KiB of headers. If a server receives a form with more parts than
 // Server.MaxFormArgs allows, the error is ErrTooManyArgs.

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"mime"
 	"strings"
 
@@ -44,10 +45,14 @@ func (c *Ctx) maxArgs() int {
 	return defaultMaxArgs
 }
 
-// bodyError gives an error of reading a body its status.
+// bodyError gives an error of reading a body its status. An *fs.PathError is not the client's fault: a temporary file of a form could
+// not be written, for example because the disk is full.
 func bodyError(err error) error {
 	status := gallop.StatusBadRequest
+	var file *fs.PathError
 	switch {
+	case errors.As(err, &file):
+		status = gallop.StatusInternalServerError
 	case errors.Is(err, gallop.ErrBodyTooLarge):
 		status = gallop.StatusRequestEntityTooLarge
 	case errors.Is(err, gallop.ErrContentEncodingUnsupported):

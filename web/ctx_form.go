@@ -10,7 +10,8 @@ import (
 // MultipartForm parses the multipart form in the body and returns it. The server removes the form's temporary files after the
 // handler has returned. If the body has a content coding such as gzip, the server's MaxRequestBodySize also limits the
 // decompressed size. If the body is not a multipart form, the error is an [*Error] with status 415. Status 413 means that the
-// body is too large. All other errors of MultipartForm have status 400.
+// body is too large. Status 500 means that a temporary file cannot be written, for example because the disk is full. All other
+// errors of MultipartForm have status 400.
 func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	r := &c.request.Request
 	limit := c.bodyLimit()

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"mime/multipart"
 	"net"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -119,5 +122,35 @@ func TestListenIsLogged(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		app.Close()
+	}
+}
+
+// A form whose temporary file cannot be written is a failure of the server: it gets 500 and is logged.
+func TestFormWithoutTemporaryFiles(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	form := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n" + strings.Repeat("x", 3<<20) + "\r\n--b--\r\n"
+	for name, parse := range map[string]Handler{
+		"FormFile": func(c *Ctx) error { _, err := c.FormFile("file"); return err },
+		"Bind": func(c *Ctx) error {
+			_, err := Bind[struct {
+				File *multipart.FileHeader `form:"file"`
+			}](c)
+			return err
+		},
+	} {
+		for _, streamed := range []bool{false, true} {
+			log := &logText{}
+			app := New(Config{Server: &gallop.Server{StreamRequestBody: streamed, ErrorLog: slog.New(slog.NewTextHandler(log, nil))}})
+			app.Post("/", parse)
+			req := httptest.NewRequest("POST", "/", strings.NewReader(form))
+			req.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+			resp, err := app.Test(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := log.take(); resp.StatusCode != 500 || !strings.Contains(text, "request failed") || !strings.Contains(text, "missing") {
+				t.Errorf("%s, streamed %t: status %d, log %q", name, streamed, resp.StatusCode, text)
+			}
+		}
 	}
 }
