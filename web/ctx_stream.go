@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 
 	"github.com/gallop-http/gallop"
 )
@@ -87,7 +86,7 @@ func (c *Ctx) WriteString(s string) (int, error) { return c.request.WriteString(
 func (c *Ctx) abort(err error) {
 	if !errors.Is(err, context.Canceled) {
 		if c.MarkErrorLogged() {
-			c.Log().Error("streamed response broke off", slog.Any("error", err))
+			c.logAt(c.failureLevel(), "streamed response broke off", err)
 		}
 	}
 	panic(gallop.ErrAbortHandler)

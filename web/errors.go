@@ -250,7 +250,8 @@ type ErrorHandler func(c *Ctx, err error)
 
 // DefaultErrorHandler responds in plain text. If errors.As finds an Error in err, the response has the status and the message of
 // the Error. For all other errors, the response is 500 without details. DefaultErrorHandler logs errors with status 500 and above,
-// unless they have already been logged: see [Ctx.MarkErrorLogged].
+// unless they have already been logged: see [Ctx.MarkErrorLogged]. The level is Error. If the request was canceled because the client
+// has disconnected or the server stops, the level is Info.
 //
 // Only an Error determines the status. DefaultErrorHandler does not call the method HTTPStatus of other errors. For errors of package
 // rest, for example, HTTPStatus returns the status that another server sent. A handler that returns such an error therefore does not

@@ -38,8 +38,21 @@ func (c *Ctx) MarkErrorLogged() (first bool) {
 // logFailure logs an error whose details the client does not see.
 func (c *Ctx) logFailure(err error) {
 	if c.MarkErrorLogged() {
-		c.Log().Error("request failed", slog.Any("error", err))
+		c.logAt(c.failureLevel(), "request failed", err)
 	}
+}
+
+// failureLevel returns the level at which the error of a request is logged. After the client has disconnected or the server has begun
+// to stop, errors are routine: reads and writes fail, and calls that got the context end early.
+func (c *Ctx) failureLevel() slog.Level {
+	if c.request.Err() == context.Canceled {
+		return slog.LevelInfo
+	}
+	return slog.LevelError
+}
+
+func (c *Ctx) logAt(level slog.Level, text string, err error) {
+	c.Log().LogAttrs(context.WithoutCancel(c.Context()), level, text, slog.Any("error", err))
 }
 
 // useLog sets the logger of the App. A server without a logger gets the same one.

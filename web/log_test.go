@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"mime/multipart"
 	"net"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
 )
@@ -151,6 +154,72 @@ func TestFormWithoutTemporaryFiles(t *testing.T) {
 			if text := log.take(); resp.StatusCode != 500 || !strings.Contains(text, "request failed") || !strings.Contains(text, "missing") {
 				t.Errorf("%s, streamed %t: status %d, log %q", name, streamed, resp.StatusCode, text)
 			}
+		}
+	}
+}
+
+// Errors of requests whose clients have disconnected are routine, so they are not logged at level Error.
+func TestErrorsAfterDisconnectAreRoutine(t *testing.T) {
+	requests := map[string]string{
+		"upload":  "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nbegun",
+		"stream":  "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n",
+		"context": "GET /context HTTP/1.1\r\nHost: a\r\n\r\n",
+	}
+	for _, engine := range []gallop.EngineType{gallop.EngineLoop, gallop.EngineGoroutine} {
+		for name, request := range requests {
+			t.Run(fmt.Sprint(name, engine), func(t *testing.T) {
+				log, begun, ended := &logText{}, make(chan bool, 1), make(chan bool, 1)
+				server := &gallop.Server{Engine: engine, StreamRequestBody: true, ErrorLog: slog.New(slog.NewTextHandler(log, nil))}
+				app := New(Config{Server: server, NoListenLog: true})
+				app.Post("/upload", func(c *Ctx) error {
+					begun <- true
+					_, err := io.Copy(io.Discard, c.RequestCtx().RequestBodyStream())
+					return err
+				})
+				app.Get("/stream", func(c *Ctx) error {
+					begun <- true
+					return c.SendStreamWriter(func(w *bufio.Writer) error {
+						for {
+							w.WriteString("more")
+							if err := w.Flush(); err != nil {
+								return err
+							}
+							time.Sleep(time.Millisecond)
+						}
+					})
+				})
+				app.Get("/context", func(c *Ctx) error {
+					begun <- true
+					<-c.Done()
+					return fmt.Errorf("query: %w", c.Err())
+				})
+				ln, err := net.Listen("tcp4", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					defer close(ended)
+					if err := app.Serve(ln); err != nil {
+						t.Error(err)
+					}
+				}()
+				nc, err := net.Dial("tcp4", ln.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				io.WriteString(nc, request)
+				<-begun
+				nc.Close()
+				text := ""
+				for begun := time.Now(); text == "" && time.Since(begun) < 10*time.Second; text = log.take() {
+					time.Sleep(time.Millisecond)
+				}
+				if !strings.HasPrefix(text, "level=INFO ") || !strings.Contains(text, "error=") {
+					t.Errorf("%q", text)
+				}
+				app.Close()
+				<-ended
+			})
 		}
 	}
 }

@@ -17,7 +17,8 @@ import (
 // If Recover or the server has already logged an error, Logger's line omits the text of the error. If you add Logger to
 // the App, it also logs requests that the server refuses.
 //
-// The level is Error for status 500 and above, and Info for all other statuses. The attributes are method, path, status and
+// The level is Error for status 500 and above, and Info for all other statuses. If the request was canceled because the client has
+// disconnected or the server stops, the level of an error is Info, too. The attributes are method, path, status and
 // duration. Logger also adds the attributes client (Ctx.IP), route, id, bytes (the size of the body) and error if they are
 // known. The query is not logged, because it may contain secrets. Logger logs the path as the client sent it. Use a
 // slog.Handler that escapes its output, such as slog.TextHandler or slog.JSONHandler.
@@ -50,8 +51,11 @@ func (l Logger) Handler() web.Handler {
 		if line.skip = err == nil && l.Skip != nil && l.Skip(c); line.skip {
 			return nil
 		}
-		if err != nil && !c.MarkErrorLogged() {
-			line.err = nil
+		if err != nil {
+			line.canceled = c.RequestCtx().Err() == context.Canceled
+			if !c.MarkErrorLogged() {
+				line.err = nil
+			}
 		}
 		line.streamed = err == nil && (line.request.Response.IsBodyStream() || isTaken(line.request))
 		line.ctx = c.Context()
@@ -77,6 +81,7 @@ type logLine struct {
 	err          error
 	attrs        []slog.Attr
 	panicked     bool
+	canceled     bool // the client has disconnected, or the server stops
 	skip         bool // by Logger.Skip
 	streamed     bool // so that the size of the body is not known
 }
@@ -108,7 +113,7 @@ func (l *logLine) Close() error {
 	if l.panicked && status < 500 { // an aborted response, whose status is unknown
 		status = gallop.StatusInternalServerError
 	}
-	if status >= 500 {
+	if status >= 500 && !l.canceled {
 		level = slog.LevelError
 	}
 	if ctx := uncanceled(l.ctx); log.Enabled(ctx, level) {

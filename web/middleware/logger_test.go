@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -238,5 +239,33 @@ func TestLoggerNamesTheClient(t *testing.T) {
 			t.Errorf("trusting %s: no %s in %s", trusted, want, line)
 		}
 		server.Close()
+	}
+}
+
+// If the client has disconnected, a failed request is no error of the program.
+func TestLoggerAfterDisconnect(t *testing.T) {
+	log, begun := make(lines, 1), make(chan bool)
+	app := web.New(web.Config{NoListenLog: true, Server: &gallop.Server{}})
+	app.Use(middleware.Logger{Log: slog.New(slog.NewTextHandler(log, nil))})
+	app.Get("/", func(c *web.Ctx) error {
+		close(begun)
+		<-c.Done()
+		return fmt.Errorf("query: %w", c.Err())
+	})
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go app.Serve(ln)
+	defer app.Close()
+	nc, err := net.Dial("tcp4", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(nc, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-begun
+	nc.Close()
+	if line := <-log; !strings.Contains(line, "level=INFO") || !strings.Contains(line, `status=500`) || !strings.Contains(line, `error="query: context canceled"`) {
+		t.Error(line)
 	}
 }
