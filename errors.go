@@ -176,6 +176,7 @@ func (e slowError) Unwrap() []error { return []error{e.ParseError, os.ErrDeadlin
 
 var otherNames = map[*http1.Error][]error{
 	http1.ErrMethod:             {ErrMissingRequestMethod, ErrUnsupportedRequestMethod},
+	http1.ErrTLS:                {ErrMissingRequestMethod, ErrUnsupportedRequestMethod},
 	http1.ErrMethodTooLong:      {ErrUnsupportedRequestMethod},
 	http1.ErrTarget:             {ErrEmptyRequestURI, ErrExtraWhitespaceInRequestLine},
 	http1.ErrRequestLine:        {ErrExtraWhitespaceInRequestLine},

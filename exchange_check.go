@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -9,19 +10,20 @@ import (
 
 	"github.com/gallop-http/gallop/internal/conn"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
 // Why a well-formed head is refused.
 var (
-	errBadHost      = refusing(StatusBadRequest, "Host is invalid, RFC 9112 §3.2", ErrInvalidURI)
-	errExpectation  = refusing(StatusExpectationFailed, "unknown expectation, RFC 9110 §10.1.1")
-	errTraceBody    = refusing(StatusBadRequest, "TRACE or CONNECT with content, RFC 9110 §9.3.6 and §9.3.8")
-	errTraceRefused = refusing(StatusMethodNotAllowed, "TRACE is not allowed, RFC 9110 §9.3.8")
-	errSlowBody     = tooSlow("the request body arrives too slowly, RFC 9110 §15.5.9")
-	errSlowHead     = tooSlow("the request head arrives too slowly, RFC 9110 §15.5.9")
-	errCutOff       = refusing(StatusBadRequest, "the connection ended in the middle of the request, RFC 9112 §8", io.ErrUnexpectedEOF)
+	errBadHost      = refusing(StatusBadRequest, "Host is invalid (RFC 9112 §3.2)", ErrInvalidURI)
+	errExpectation  = refusing(StatusExpectationFailed, "unknown expectation (RFC 9110 §10.1.1)")
+	errTraceBody    = refusing(StatusBadRequest, "TRACE or CONNECT with content (RFC 9110 §9.3.6 and §9.3.8)")
+	errTraceRefused = refusing(StatusMethodNotAllowed, "TRACE is not allowed (RFC 9110 §9.3.8)")
+	errSlowBody     = tooSlow("the request body arrives too slowly (RFC 9110 §15.5.9)")
+	errSlowHead     = tooSlow("the request head arrives too slowly (RFC 9110 §15.5.9)")
+	errCutOff       = refusing(StatusBadRequest, "the connection ended in the middle of the request (RFC 9112 §8)", io.ErrUnexpectedEOF)
 )
 
 func refusing(status int, reason string, also ...error) *ParseError {
@@ -215,9 +217,43 @@ func refusalStatus(err error) int {
 
 // logRefusal logs that a request was refused.
 func (x *exchange) logRefusal(status int, reason error) {
-	from := x.netConn().RemoteAddr()
+	from, reason := x.netConn().RemoteAddr(), withRemedy(reason)
 	x.server.conns.Log.Write(&conn.Event{Level: slog.LevelWarn, Text: "request refused", Remote: from, Conn: x.connNumber(), Status: status, Err: reason},
 		"request from %v refused with %d: %v", from, status, reason)
+}
+
+// remedies say to the operator what to do about a refusal. They are keyed by ParseError.Reason, and are only logged: a client that
+// sees the reason has no use for the name of a setting.
+var remedies = map[string]string{
+	http1.ErrTLS.Reason:           "the client uses https for a server that serves http",
+	http1.ErrHTTP2.Reason:         "see Server.Protocols",
+	http1.ErrTargetTooLong.Reason: "see Server.MaxRequestLineBytes",
+	http1.ErrHeadTooLarge.Reason:  "see Server.MaxHeaderBytes",
+	http1.ErrTooManyFields.Reason: "see Server.MaxHeaderFields",
+	errExpectation.Reason:         "see Server.ExpectHandler",
+	errTraceRefused.Reason:        "see Server.AllowTrace",
+	slowReason(errSlowHead):       "see Server.ReadHeaderTimeout",
+	slowReason(errSlowBody):       "see Server.MinBodyRate and Server.ReadTimeout",
+}
+
+func slowReason(err error) string { return err.(*net.OpError).Err.(slowError).Reason }
+
+// withRemedy returns err with a remedy, if there is one.
+func withRemedy(err error) error {
+	remedy := ""
+	var p *ParseError
+	switch {
+	case err == ErrBodyTooLarge:
+		remedy = "see Server.MaxRequestBodySize"
+	case err == ErrGetOnly:
+		remedy = "see Server.GetOnly"
+	case errors.As(err, &p):
+		remedy = remedies[p.Reason]
+	}
+	if remedy == "" {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, remedy)
 }
 
 func (s *Server) allowed() string {

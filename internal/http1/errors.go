@@ -14,11 +14,13 @@ func bad(reason string) *Error { return &Error{400, reason} }
 // Errors of heads.
 var (
 	ErrMethod             = bad("method is not a token (RFC 9110 §9.1)")
+	ErrTLS                = bad("TLS handshake instead of a request (RFC 9112 §3)")
 	ErrMethodTooLong      = &Error{501, "method is longer than any that is known (RFC 9112 §3)"}
 	ErrTarget             = bad("request target is empty or has a blank or control character (RFC 9112 §3.2)")
 	ErrTargetTooLong      = &Error{414, "request target is too long (RFC 9110 §15.5.15)"}
 	ErrRequestLine        = bad("request line does not end in a version and CRLF (RFC 9112 §3)")
 	ErrVersion            = &Error{505, "major version is not 1 (RFC 9110 §15.6.6)"}
+	ErrHTTP2              = &Error{505, "HTTP/2 is not enabled on this connection (RFC 9113 §3)"}
 	ErrStatusLine         = bad("status line is malformed (RFC 9112 §4)")
 	ErrLineEnd            = bad("line does not end in CRLF, or has a control character (RFC 9112 §2.2, RFC 9110 §5.5)")
 	ErrName               = bad("field name is not a token followed by a colon (RFC 9112 §5.1)")

@@ -13,6 +13,9 @@ import (
 const (
 	versionLen = len("HTTP/1.1\r\n")
 
+	// tlsHandshake is the first byte of a client that uses TLS (RFC 8446 §5.1).
+	tlsHandshake = 0x16
+
 	// maxEmptyLines is how many empty lines may precede a request. Some clients send them after the previous body.
 	maxEmptyLines = 8
 )
@@ -202,6 +205,9 @@ func parseMethod(h *message.Head, b []byte, i int) (int, error) {
 		return 0, nil
 	}
 	if b[i] != ' ' || i == start {
+		if b[start] == tlsHandshake {
+			return 0, ErrTLS
+		}
 		return 0, ErrMethod
 	}
 	h.Method = field.Span{Off: uint32(start), Len: uint32(i - start)}
@@ -229,6 +235,9 @@ func parseVersion(h *message.Head, b []byte, i int) (int, error) {
 		return 0, ErrRequestLine
 	}
 	if v[5] != '1' {
+		if v[5] == '2' && string(b[h.Method.Off:h.Method.Off+h.Method.Len]) == "PRI" {
+			return 0, ErrHTTP2
+		}
 		return 0, ErrVersion
 	}
 	h.Minor = v[7] - '0'

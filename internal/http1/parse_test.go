@@ -149,7 +149,8 @@ var requests = []struct {
 	{"lower-case version", "GET / http/1.1\r\nHost: a\r\n\r\n", ErrRequestLine},
 	{"version with LF", "GET / HTTP/1.1\nHost: a\r\n\r\n", ErrRequestLine},
 	{"version 2", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", ErrVersion},
-	{"preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ErrVersion},
+	{"preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ErrHTTP2},
+	{"TLS handshake", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", ErrTLS},
 
 	{"no Host", "GET / HTTP/1.1\r\n\r\n", ErrNoHost},
 	{"two Hosts", "GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n", ErrTwoHosts},

@@ -377,6 +377,45 @@ func TestLogHoldsNoRequestBytes(t *testing.T) {
 	})
 }
 
+// The log says what to do about a refusal, but the client learns only the reason.
+func TestRefusalsAreLoggedWithRemedies(t *testing.T) {
+	const head = " HTTP/1.1\r\nHost: a\r\n"
+	for _, tc := range []struct {
+		name, wire string
+		status     int
+		remedy     string
+	}{
+		{"https to an http server", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "the client uses https for a server that serves http"},
+		{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "see Server.Protocols"},
+		{"long target", "GET /" + strings.Repeat("a", 20<<10) + head + "\r\n", 414, "see Server.MaxRequestLineBytes"},
+		{"long header", "GET /" + head + "X: " + strings.Repeat("a", 70<<10) + "\r\n\r\n", 431, "see Server.MaxHeaderBytes"},
+		{"many headers", "GET /" + head + strings.Repeat("X: y\r\n", 300) + "\r\n", 431, "see Server.MaxHeaderFields"},
+		{"large body", "POST /" + head + "Content-Length: 99999999\r\n\r\n", 413, "see Server.MaxRequestBodySize"},
+		{"slow header", "GET /" + head, 408, "see Server.ReadHeaderTimeout"},
+		{"slow body", "POST /" + head + "Content-Length: 10\r\n\r\nab", 408, "see Server.MinBodyRate and Server.ReadTimeout"},
+		{"TRACE", "TRACE /" + head + "\r\n", 405, "see Server.AllowTrace"},
+		{"expectation", "GET /" + head + "Expect: more\r\n\r\n", 417, "see Server.ExpectHandler"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+				var l servertest.Log
+				s := &gallop.Server{Handler: servertest.Say, Logger: &l, ErrorHandler: func(ctx *gallop.RequestCtx, err error) {
+					if ctx.SetBodyString(err.Error()); strings.Contains(err.Error(), "Server.") {
+						t.Errorf("the client learns %q", err)
+					}
+				}}
+				on.Talk(t, s, func(c *wiretest.Conversation) {
+					c.Send(tc.wire)
+					c.Want(tc.status)
+				})
+				if got := l.String(); !strings.HasSuffix(got, "; "+tc.remedy+"\n") {
+					t.Errorf("%q", got)
+				}
+			})
+		})
+	}
+}
+
 func TestLogIsBounded(t *testing.T) {
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		var l servertest.Log
