@@ -103,9 +103,12 @@ type timedCall struct {
 	log     Logger
 }
 
-// run calls h. If h calls runtime.Goexit, that counts as a return.
+// exitedHandler stands for a handler that called runtime.Goexit. Its response is not complete, so it is aborted, as without TimeoutHandler.
+var exitedHandler = &handlerPanic{value: ErrAbortHandler}
+
+// run calls h.
 func (c *timedCall) run(h RequestHandler, ctx *RequestCtx) {
-	var p *handlerPanic
+	p := exitedHandler
 	defer func() {
 		late := !c.decided.CompareAndSwap(false, true)
 		if late && p != nil && !isAbort(p.value) {
