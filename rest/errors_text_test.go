@@ -103,4 +103,8 @@ func TestUnsentErrorTexts(t *testing.T) {
 	if !errors.Is(err, rest.ErrPath) || !strings.HasPrefix(err.Error(), "rest: GET a/{id}: ") {
 		t.Error(err)
 	}
+	_, err = c.Request().SetPathValue("id", "hush").SetPathValue("name", "hush").Get("a/{id}", nil)
+	if !errors.Is(err, rest.ErrPath) || !strings.HasSuffix(err.Error(), "there is a value for {name}, but the path has no such parameter") {
+		t.Error(err)
+	}
 }

@@ -141,7 +141,7 @@ func climbs(path string) bool {
 func (t *target) resolve(path string, params, defaults *fields) (target, error) {
 	path, _, _ = strings.Cut(path, "#")
 	path, query, _ := strings.Cut(path, "?")
-	used := 0
+	template, used := path, 0
 	literal, _, isTemplate := strings.Cut(path, "{")
 	if isTemplate || len(params.names) > 0 {
 		var err error
@@ -150,7 +150,7 @@ func (t *target) resolve(path string, params, defaults *fields) (target, error) 
 		}
 	}
 	if used < len(params.names) {
-		return target{}, fmt.Errorf("%w: a value belongs to no parameter of the path", ErrPath)
+		return target{}, fmt.Errorf("%w: there is a value for {%s}, but the path has no such parameter", ErrPath, unusedValue(template, params))
 	}
 	if climbs(path) {
 		return target{}, ErrPathForbidden
@@ -272,6 +272,16 @@ func expand(template string, params, defaults *fields) (path string, used int, e
 		}
 		template = after
 	}
+}
+
+// unusedValue returns the name of a value that the template has no parameter for.
+func unusedValue(template string, params *fields) string {
+	for _, name := range params.names {
+		if !hasParameter(template, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 func hasParameter(template, name string) bool {
