@@ -21,13 +21,7 @@ const (
 // TurnAway sends last words to a client whose connection is not going to be served, and closes the connection. It waits for
 // the client, on another goroutine if aside is set.
 func (s *Server) TurnAway(c net.Conn, reason error, aside bool) {
-	if reason == ErrTooManyOfClient {
-		s.Table.RejectedPerIP.Add(1)
-	} else {
-		s.Table.RejectedFull.Add(1)
-	}
-	status, lastWords := s.hooks.Reject(reason)
-	s.Log.rejection(c.RemoteAddr(), status, reason)
+	lastWords := s.noteRejection(c.RemoteAddr(), reason)
 	if tc, ok := c.(secured); ok { // last words would have to wait for the handshake
 		closeWithoutHandshake(tc)
 		return
@@ -42,6 +36,18 @@ func (s *Server) TurnAway(c net.Conn, reason error, aside bool) {
 	default:
 		s.seeOff(leaving, lastWords)
 	}
+}
+
+// noteRejection counts and logs a connection that is not going to be served, and returns its last words.
+func (s *Server) noteRejection(from net.Addr, reason error) (lastWords []byte) {
+	if reason == ErrTooManyOfClient {
+		s.Table.RejectedPerIP.Add(1)
+	} else {
+		s.Table.RejectedFull.Add(1)
+	}
+	status, lastWords := s.hooks.Reject(reason)
+	s.Log.rejection(from, status, reason)
+	return lastWords
 }
 
 // sendLast sends lastWords, and that nothing follows. It reports whether that worked.

@@ -113,9 +113,15 @@ func (s *Server) turnAwayFromLoop(lc *LoopConn, reason error) {
 	defer lc.Finish()
 	if lc.IsTLS() {
 		s.TurnAway(lc.Visible(), reason, true)
-	} else if nc, err := lc.Take(); err == nil {
-		s.TurnAway(nc, reason, true)
+		return
 	}
+	from := lc.RemoteAddr()
+	nc, err := lc.Take()
+	if err != nil { // Take needs one more descriptor, and none is left
+		s.noteRejection(from, reason)
+		return
+	}
+	s.TurnAway(nc, reason, true)
 }
 
 // Sent implements poll.Handler.

@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
@@ -663,6 +665,56 @@ func TestLoopOutOfDescriptors(t *testing.T) {
 	c.want("/", "x")
 	for _, c := range clients {
 		_ = c.Close()
+	}
+}
+
+// If no descriptor is left to send a rejected client its response, the rejection is still counted and logged.
+func TestLoopRejectsWithoutDescriptors(t *testing.T) {
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	var logged servertest.Log
+	s := &gallop.Server{Logger: &logged, Concurrency: 1, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
+	addr := loopServer(t, s)
+	first := dialRaw(t, addr)
+	first.want("/", "x")
+	to := &syscall.SockaddrInet4{Port: int(netip.MustParseAddrPort(addr).Port()), Addr: [4]byte{127, 0, 0, 1}}
+	client, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(client)
+	few := was
+	few.Cur = 200
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was) }()
+	var taken []int
+	for fd, err := syscall.Dup(client); err == nil; fd, err = syscall.Dup(client) {
+		taken = append(taken, fd)
+	}
+	free := func() {
+		for _, fd := range taken {
+			_ = syscall.Close(fd)
+		}
+		taken = nil
+	}
+	defer free()
+	if len(taken) == 0 {
+		t.Skip("too many descriptors are open already")
+	}
+	last := len(taken) - 1
+	_ = syscall.Close(taken[last]) // for the server, which needs another one to reject the client
+	taken = taken[:last]
+	if err := syscall.Connect(client, to); err != nil {
+		t.Fatal(err)
+	}
+	wiretest.Eventually(t, func() bool { return s.Stats().Rejected == 1 })
+	free()
+	if text := logged.String(); !strings.Contains(text, "too many connections") {
+		t.Errorf("logged %q", text)
 	}
 }
 
