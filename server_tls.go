@@ -11,6 +11,8 @@ import (
 	"github.com/gallop-http/gallop/internal/conn"
 )
 
+var errNoPair = errors.New("gallop: TLS needs a certFile and a keyFile, but one of the names is empty; they may name the same file")
+
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
 // NextProto registers a handler for a protocol. The argument key is the protocol's ALPN name (RFC 7301). The server
@@ -30,6 +32,9 @@ func (s *Server) NextProto(key string, handler ServeHandler) {
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey
+	}
+	if certFile == "" || keyFile == "" {
+		return errNoPair
 	}
 	f := &conn.CertFiles{Cert: certFile, Key: keyFile}
 	if err := f.Load(); err != nil {

@@ -80,6 +80,7 @@ type CertFiles struct {
 	Pair    *tls.Certificate
 	checked time.Time
 	stamp   [2]fileStamp
+	missing bool // the last look did not find a file
 }
 
 // fileStamp tells whether a file is still the one that was read.
@@ -99,11 +100,16 @@ func (f *CertFiles) current(log *Log) *tls.Certificate {
 		return f.Pair
 	}
 	f.checked = time.Now()
-	if stamp, err := f.stat(); err != nil || stamp == f.stamp {
-		return f.Pair
-	}
-	if err := f.Load(); err != nil {
-		log.printf("the TLS certificate in %s has changed and cannot be read, the old one stays: %v", f.Cert, err)
+	stamp, err := f.stat()
+	wasMissing := f.missing
+	switch f.missing = err != nil; {
+	case f.missing && !wasMissing:
+		log.printf("a file of the TLS certificate in %s is missing, the certificate stays in use: %v", f.Cert, err)
+	case f.missing, stamp == f.stamp:
+	default:
+		if err := f.Load(); err != nil {
+			log.printf("the TLS certificate in %s has changed and cannot be used, the old one stays in use: %v", f.Cert, err)
+		}
 	}
 	return f.Pair
 }

@@ -153,7 +153,8 @@ func TestTLSWithReload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	certFile, keyFile, pool := certificate(t, dir)
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+	var log servertest.Log
+	s := &gallop.Server{Logger: &log, Handler: func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%v %d", ctx.IsTLS(), len(ctx.PostBody()))
 	}}
 	addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLS(ln, certFile, keyFile) })
@@ -172,6 +173,18 @@ func TestTLSWithReload(t *testing.T) {
 	time.Sleep(1100 * time.Millisecond)
 	if _, err := fetchTLS(addr, renewed); err != nil {
 		t.Errorf("rubbish took the place of the certificate: %v", err)
+	}
+	if err := os.Remove(certFile); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it is logged once
+		time.Sleep(1100 * time.Millisecond)
+		if _, err := fetchTLS(addr, renewed); err != nil {
+			t.Errorf("without its file, the certificate is gone: %v", err)
+		}
+	}
+	if text := log.String(); strings.Count(text, "cannot be used") != 1 || strings.Count(text, "is missing") != 1 {
+		t.Errorf("logged %q", text)
 	}
 }
 
@@ -296,6 +309,12 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 	}
 	if _, err := ln.Accept(); err == nil {
 		t.Error("the listener is still open")
+	}
+	for _, names := range [][2]string{{"cert.pem", ""}, {"", "key.pem"}} {
+		err := new(gallop.Server).AppendCert(names[0], names[1])
+		if err == nil || !strings.Contains(err.Error(), "one of the names is empty") {
+			t.Errorf("%q: %v", names, err)
+		}
 	}
 }
 
