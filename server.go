@@ -77,7 +77,8 @@ type Server struct {
 
 	// Handler is called for every request. Handler may be nil only if you have registered a handler with NextProto. If
 	// Handler panics, the server logs the panic with its stack and closes the connection. If no part of the response was
-	// sent before the panic, the client gets a 500 response.
+	// sent before the panic, the client gets a 500 response. If Handler calls runtime.Goexit, the server logs nothing and
+	// closes the connection without completing the response.
 	Handler RequestHandler
 
 	// ErrorHandler builds the response to a request that the server refuses without calling Handler. When ErrorHandler
