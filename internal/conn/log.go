@@ -3,12 +3,14 @@ package conn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -122,6 +124,9 @@ func (l *Log) Connection(from net.Addr, conn uint64, err error, all bool) {
 
 // accepting logs that no connections can be accepted for now.
 func (l *Log) accepting(ln net.Listener, pause time.Duration, err error) {
+	if errors.Is(err, syscall.EMFILE) {
+		err = fmt.Errorf("%w; raise the limit of descriptors, or set Server.Concurrency below it", err)
+	}
 	l.Write(&Event{Level: slog.LevelError, Text: "accepting failed, trying again", Err: err},
 		"accepting on %s failed, trying again in %v: %v", ln.Addr(), pause, err)
 }

@@ -629,7 +629,12 @@ func TestLoopOutOfDescriptors(t *testing.T) {
 	}
 	var logged atomic.Int32
 	s := &gallop.Server{
-		Logger:  log.New(writerFunc(func(p []byte) (int, error) { logged.Add(1); return len(p), nil }), "", 0),
+		Logger: log.New(writerFunc(func(p []byte) (int, error) {
+			if logged.Add(1); !strings.Contains(string(p), "set Server.Concurrency below it") {
+				t.Errorf("logged %q", p)
+			}
+			return len(p), nil
+		}), "", 0),
 		Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") },
 	}
 	addr := loopServer(t, s)
