@@ -183,6 +183,22 @@ func TestJSONFile(t *testing.T) {
 	}
 }
 
+// TestTemplateInTarget has templates in the path and in the query of the target. A target without templates is escaped.
+func TestTemplateInTarget(t *testing.T) {
+	for target, want := range map[string]string{
+		"http://x/items/{{seq 7}}":                     "/items/7",
+		"x/{{seq}}/ä?a={{rand 3 3}}&b={{seq}}#{{seq}}": "/1/ä?a=3&b=2",
+		"http://x?a={{seq}}":                           "/?a=1",
+		"http://x/{{seq}}?":                            "/1?",
+		"http://x/ä?a=1":                               "/%C3%A4?a=1",
+	} {
+		p := build(t, "target: \""+target+"\"")
+		if got := next(t, p.Scenarios[0].Script.NewUser(1)).Path; got != want {
+			t.Errorf("%s: the path is %s, not %s", target, got, want)
+		}
+	}
+}
+
 // TestConstantRequest checks that a request without templates is built once, and that asking for it allocates nothing.
 func TestConstantRequest(t *testing.T) {
 	p := build(t, "target: http://example.com:80/a?b=c\nheaders: [X-A: 1, x-a: 2]\nbody: {n: [1, two]}\nexpect: [2xx, \"406\"]\nchecks: [status=200]\ntimeout: 3s")

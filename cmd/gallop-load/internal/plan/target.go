@@ -36,6 +36,9 @@ func parseTarget(source string) (t target, err error) {
 		return t, errors.New("the target has a user name; send the header Authorization instead")
 	}
 	t = target{scheme: u.Scheme, path: originForm(u)}
+	if strings.Contains(source, "{{") {
+		t.path = pathOf(source) // escaped braces would not be a template
+	}
 	port := u.Port()
 	standard := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	if port == "" {
@@ -58,6 +61,18 @@ func originForm(u *url.URL) string {
 		path += "?" + u.RawQuery
 	}
 	return path
+}
+
+// pathOf returns the path and the query of a URL as they are written.
+func pathOf(source string) string {
+	_, rest, _ := strings.Cut(source, "://")
+	rest, _, _ = strings.Cut(rest, "#")
+	if i := strings.IndexAny(rest, "/?"); i >= 0 && rest[i] == '/' {
+		return rest[i:]
+	} else if i >= 0 {
+		return "/" + rest[i:]
+	}
+	return "/"
 }
 
 // splitURL splits the URL of a request, which may be a template, into scheme, authority and path. A path alone has neither
