@@ -66,7 +66,11 @@ func (t *totals) percentileChart() chart {
 	h := &t.all.Response
 	desc := fmt.Sprintf("Response times: median %s, 90%% %s, 99%% %s, maximum %s.", figure.Duration(h.Quantile(0.5)),
 		figure.Duration(h.Quantile(0.9)), figure.Duration(h.Quantile(0.99)), figure.Duration(h.Max()))
-	return linesChart("percentiles", "Latency by percentile", desc, x, y, lines)
+	c := linesChart("percentiles", "Latency by percentile", desc, x, y, lines)
+	if o, ok := t.omission(); ok {
+		c.Note = "Not counted: " + o.String()
+	}
+	return c
 }
 
 func percentileLine(name, class string, h *result.Histogram, end float64) line {

@@ -6,5 +6,6 @@
 //	bench.go             lines in the format of Go benchmarks, for benchstat
 //	html.go, html_*.go   a page with charts
 //	svg*.go              the charts
+//	omission.go          what closed loops do not count
 //	totals.go            sums that several forms show
 package report

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
@@ -16,6 +17,9 @@ func Text(w io.Writer, r *result.Result, style figure.Style) error {
 	p, t := &printer{style: style}, sum(r)
 	p.k6(t)
 	p.f("\n     latency from: %s\n     %s\n", p.style.Bold(t.countedFrom()), t.origin())
+	if o, ok := t.omission(); ok {
+		p.f("\n     not counted: %s\n", strings.ReplaceAll(o.String(), "\n", "\n     "))
+	}
 	p.latencies(t)
 	p.requests(t)
 	p.statuses(t)

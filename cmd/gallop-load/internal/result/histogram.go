@@ -33,7 +33,13 @@ func (h *Histogram) init() {
 }
 
 // Add counts a duration. Negative ones count as zero.
-func (h *Histogram) Add(d time.Duration) {
+func (h *Histogram) Add(d time.Duration) { h.AddN(d, 1) }
+
+// AddN counts n durations that are equal.
+func (h *Histogram) AddN(d time.Duration, n int64) {
+	if n <= 0 {
+		return
+	}
 	if h.counts == nil {
 		h.init()
 	}
@@ -42,9 +48,9 @@ func (h *Histogram) Add(d time.Duration) {
 		h.min = d
 	}
 	h.max = max(h.max, d)
-	h.sum += float64(d)
+	h.sum += float64(d) * float64(n)
 	// Durations up to Longest cannot fail.
-	_ = h.counts.RecordValue(int64(min(d, Longest)))
+	_ = h.counts.RecordValues(int64(min(d, Longest)), n)
 }
 
 // Count returns how many durations were added.
