@@ -52,9 +52,12 @@ func load(t *testing.T, args ...string) (int, *result.Result) {
 // checkSums checks what holds for each result.
 func checkSums(t *testing.T, r *result.Result) {
 	t.Helper()
-	var done, sent int64
+	var done, sent, opened, closed int64
 	for _, s := range r.Seconds {
-		done, sent = done+s.Done, sent+s.Sent
+		done, sent, opened, closed = done+s.Done, sent+s.Sent, opened+s.Opened, closed+s.Closed
+	}
+	if c := r.Connections; opened != c.Opened || closed != c.ClosedByPeer {
+		t.Errorf("the time line has %d connections opened and %d closed, the result has %d and %d", opened, closed, c.Opened, c.ClosedByPeer)
 	}
 	total := r.Total()
 	if done != total.Done || sent != total.Sent {

@@ -34,7 +34,6 @@ func (l *liveRun) at(elapsed time.Duration) live.Snapshot {
 	s.Recent = complete(r.Seconds, elapsed-warmUp)
 	if len(s.Recent) > 0 {
 		s.Last = s.Recent[len(s.Recent)-1]
-		s.Conns = live.Conns{Open: s.Last.Conns}
 	}
 	total := r.Total()
 	s.Unexpected, s.Failed, s.Errors = total.Unexpected, total.Failed, total.Errors

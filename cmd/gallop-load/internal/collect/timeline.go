@@ -50,6 +50,8 @@ func (t *timeline) add(p *result.Period, warmUp time.Duration) {
 	}
 	r.Conns += p.Conns
 	r.InFlight += p.InFlight
+	r.Opened += p.Opened
+	r.Closed += p.Closed
 	r.Lag = max(r.Lag, p.Lag.Max())
 	r.summarise()
 }

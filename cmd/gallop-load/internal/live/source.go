@@ -36,7 +36,6 @@ type Snapshot struct {
 	Status     map[int]int64
 	Errors     []result.Error // one for each kind
 	Thresholds []Threshold
-	Conns      Conns
 	Behind     bool  // the generator does not keep up
 	ServerRSS  int64 // memory of a watched server in bytes
 	Server     bool  // the server is watched, so that Second.Server has its CPU time
@@ -71,11 +70,4 @@ const (
 type Threshold struct {
 	result.Threshold
 	Margin float64 // how far the value is from the limit, as a fraction of the limit; negative if it is crossed
-}
-
-// Conns counts connections.
-type Conns struct {
-	Open   int64
-	Opened int64 // in the last second
-	Closed int64 // by the server, in the last second
 }

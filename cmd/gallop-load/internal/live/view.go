@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func view(s *Snapshot, on screen) string {
 		{5, on.thresholds(s)},
 		{6, []string{on.conns(s)}},
 		{6, []string{on.cpu(s)}},
-		{8, []string{on.style.Faint("q end with summary · p pause or go on · + and - change the rate")}},
+		{8, []string{on.keys()}},
 	}
 	left := on.height
 	shown := make([]bool, len(blocks))
@@ -66,6 +67,16 @@ func view(s *Snapshot, on screen) string {
 		lines[i] = ansi.Truncate(line, on.width, "…")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// narrow reports whether lines have to be short.
+func (on screen) narrow() bool { return on.width < 60 }
+
+func (on screen) keys() string {
+	if on.narrow() {
+		return on.style.Faint("q end · p pause · + and - rate")
+	}
+	return on.style.Faint("q end with summary · p pause or go on · + and - change the rate")
 }
 
 // label pads the name of a line.
@@ -141,7 +152,7 @@ func (on screen) scenario(c *Scenario) string {
 		line += ", " + clock(c.Left) + " left"
 	}
 	if c.Open {
-		line += fmt.Sprintf(", %s users", figure.Count(c.Users))
+		line += ", " + users(c.Users)
 		if c.MaxUsers > 0 {
 			line += " of " + figure.Count(c.MaxUsers)
 		}
@@ -154,7 +165,14 @@ func amount(v float64, open bool) string {
 	if open {
 		return figure.ShortRate(v)
 	}
-	return fmt.Sprintf("%.0f users", v)
+	return users(int64(math.Round(v)))
+}
+
+func users(n int64) string {
+	if n == 1 {
+		return "1 user"
+	}
+	return figure.Count(n) + " users"
 }
 
 // isOpen reports whether some running scenario is an open loop.
@@ -171,12 +189,18 @@ func perSecond(n int64, s *result.Second) float64 {
 
 func (on screen) rate(s *Snapshot) []string {
 	line := on.label("rate") + on.style.Bold(figure.ShortRate(perSecond(s.Last.Done, &s.Last)))
-	if s.isOpen() {
+	switch {
+	case s.isOpen() && on.narrow():
+		line += " of " + figure.ShortRate(perSecond(s.Last.Due, &s.Last))
+		if s.Behind {
+			line += " " + on.style.Red("behind")
+		}
+	case s.isOpen():
 		line += " reached, " + figure.ShortRate(perSecond(s.Last.Due, &s.Last)) + " asked, lag " + figure.Duration(s.Last.Lag)
 		if s.Behind {
 			line += " " + on.style.Red("the generator is behind")
 		}
-	} else if s.Behind {
+	case s.Behind:
 		line += " " + on.style.Red("the generator is saturated")
 	}
 	lines := []string{line}
@@ -193,6 +217,9 @@ func (on screen) rate(s *Snapshot) []string {
 
 func (on screen) latency(s *Snapshot) string {
 	l := &s.Last
+	if on.narrow() {
+		return on.label("latency") + fmt.Sprintf("p50 %s p99 %s", on.style.Bold(figure.Duration(l.P50)), on.style.Bold(figure.Duration(l.P99)))
+	}
 	return on.label("latency") + fmt.Sprintf("p50 %s  p90 %s  p99 %s  max %s", on.style.Bold(figure.Duration(l.P50)),
 		figure.Duration(l.P90), on.style.Bold(figure.Duration(l.P99)), figure.Duration(l.Max)) + on.style.Faint(" (last second)")
 }
@@ -259,8 +286,12 @@ func (on screen) thresholds(s *Snapshot) []string {
 }
 
 func (on screen) conns(s *Snapshot) string {
-	return on.label("connections") + fmt.Sprintf("%s open, %s opened/s, %s closed by the server/s, %s in flight", figure.Count(s.Conns.Open),
-		figure.Count(s.Conns.Opened), figure.Count(s.Conns.Closed), figure.Count(s.Last.InFlight))
+	l := &s.Last
+	if on.narrow() {
+		return on.label("connections") + fmt.Sprintf("%s open, %s in flight", figure.Count(l.Conns), figure.Count(l.InFlight))
+	}
+	return on.label("connections") + fmt.Sprintf("%s open, %.0f opened/s, %.0f closed by the server/s, %s in flight", figure.Count(l.Conns),
+		perSecond(l.Opened, l), perSecond(l.Closed, l), figure.Count(l.InFlight))
 }
 
 func (on screen) cpu(s *Snapshot) string {

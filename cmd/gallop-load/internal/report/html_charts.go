@@ -122,6 +122,7 @@ func (t *totals) condense(n int) (rows []result.Second, per int) {
 			row.Due, row.Sent, row.Done, row.Failed = row.Due+s.Due, row.Sent+s.Sent, row.Done+s.Done, row.Failed+s.Failed
 			row.P50, row.P90, row.P99, row.Max = max(row.P50, s.P50), max(row.P90, s.P90), max(row.P99, s.P99), max(row.Max, s.Max)
 			row.Users, row.Conns, row.InFlight = max(row.Users, s.Users), max(row.Conns, s.Conns), max(row.InFlight, s.InFlight)
+			row.Opened, row.Closed = row.Opened+s.Opened, row.Closed+s.Closed
 			row.CPU, row.Server, row.Lag = row.CPU+s.CPU, row.Server+s.Server, max(row.Lag, s.Lag)
 		}
 		rows = append(rows, row)

@@ -215,7 +215,7 @@ func checkSecond(s *result.Second) error {
 	if len(s.Heat) > result.HeatRows {
 		return fmt.Errorf("%d heat rows, at most %d are possible", len(s.Heat), result.HeatRows)
 	}
-	if negative(s.Due, s.Sent, s.Done, s.Failed, s.Users, s.Conns, s.InFlight, int64(s.T), int64(s.Length), int64(s.P50),
+	if negative(s.Due, s.Sent, s.Done, s.Failed, s.Users, s.Conns, s.InFlight, s.Opened, s.Closed, int64(s.T), int64(s.Length), int64(s.P50),
 		int64(s.P90), int64(s.P99), int64(s.Max), int64(s.Lag), int64(s.CPU), int64(s.Server)) || negative(s.Heat...) {
 		return errors.New("a figure is negative or too large")
 	}

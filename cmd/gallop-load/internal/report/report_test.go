@@ -63,3 +63,14 @@ func TestJudge(t *testing.T) {
 		}
 	}
 }
+
+// A reason that a warning explains is said once.
+func TestJudgeOnce(t *testing.T) {
+	r := &result.Result{ByHand: true, Generator: result.Generator{Saturated: true}, Warnings: []string{
+		"the generator was late by 2ms at p99, which is more than a tenth of the p99 latency of 9ms: latencies include its own delays",
+		"the run was paused or its rate was changed by hand",
+	}}
+	if v := Judge(r); v.State != Doubtful || len(v.Reasons) != 2 {
+		t.Errorf("%+v", v)
+	}
+}

@@ -134,10 +134,13 @@ const (
 // Judge returns the verdict on a run and its reasons.
 func Judge(r *result.Result) Verdict {
 	v := Verdict{State: Passed}
-	if r.Generator.Saturated {
+	warned := func(of string) bool {
+		return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, of) })
+	}
+	if r.Generator.Saturated && !warned("latencies include its own delays") {
 		v.add(Doubtful, "the generator was saturated: latencies include its own delays")
 	}
-	if r.ByHand {
+	if r.ByHand && !warned("by hand") {
 		v.add(Doubtful, "the rate was changed by hand")
 	}
 	for _, w := range r.Warnings {

@@ -100,6 +100,8 @@ func (r *Result) mergeSecond(s *Second) {
 	own.Users += s.Users
 	own.Conns += s.Conns
 	own.InFlight += s.InFlight
+	own.Opened += s.Opened
+	own.Closed += s.Closed
 	own.Lag = max(own.Lag, s.Lag)
 	own.CPU += s.CPU
 	own.Server = max(own.Server, s.Server)

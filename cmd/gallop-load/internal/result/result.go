@@ -95,7 +95,9 @@ type Second struct {
 	Users    int64         `json:"users"`
 	Conns    int64         `json:"conns"`
 	InFlight int64         `json:"in_flight"`
-	Lag      time.Duration `json:"lag"` // the longest
+	Opened   int64         `json:"opened,omitempty"`         // connections
+	Closed   int64         `json:"closed_by_peer,omitempty"` // connections that were idle
+	Lag      time.Duration `json:"lag"`                      // the longest
 	CPU      time.Duration `json:"cpu"`
 	Server   time.Duration `json:"server_cpu,omitempty"`
 	Heat     []int64       `json:"heat,omitempty"` // responses by HeatRow of their latency
