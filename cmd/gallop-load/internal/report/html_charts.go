@@ -112,22 +112,36 @@ func linesChart(id, title, desc string, x, y *axis, lines []line) chart {
 	return c
 }
 
-// condense merges neighboring seconds into at most n rows, and returns how many seconds a row stands for.
+// condense merges neighboring seconds into at most n rows, and returns how many seconds a row stands for. A short rest at the end
+// belongs to the last whole second, because rates of a few milliseconds mean nothing.
 func (t *totals) condense(n int) (rows []result.Second, per int) {
-	per = (len(t.Seconds) + n - 1) / n
-	for part := range slices.Chunk(t.Seconds, per) {
+	seconds := slices.Clone(t.Seconds)
+	if last := len(seconds) - 1; last > 0 && seconds[last].Length < shortRest {
+		join(&seconds[last-1], &seconds[last])
+		seconds = seconds[:last]
+	}
+	per = (len(seconds) + n - 1) / n
+	for part := range slices.Chunk(seconds, per) {
 		row := part[0]
-		for _, s := range part[1:] {
-			row.Length += s.Length
-			row.Due, row.Sent, row.Done, row.Failed = row.Due+s.Due, row.Sent+s.Sent, row.Done+s.Done, row.Failed+s.Failed
-			row.P50, row.P90, row.P99, row.Max = max(row.P50, s.P50), max(row.P90, s.P90), max(row.P99, s.P99), max(row.Max, s.Max)
-			row.Users, row.Conns, row.InFlight = max(row.Users, s.Users), max(row.Conns, s.Conns), max(row.InFlight, s.InFlight)
-			row.Opened, row.Closed = row.Opened+s.Opened, row.Closed+s.Closed
-			row.CPU, row.Server, row.Lag = row.CPU+s.CPU, row.Server+s.Server, max(row.Lag, s.Lag)
+		for i := range part[1:] {
+			join(&row, &part[1+i])
 		}
 		rows = append(rows, row)
 	}
 	return rows, per
+}
+
+// shortRest is the length of a second that is too short for a point of its own.
+const shortRest = 500 * time.Millisecond
+
+// join adds a second to a row. The heat is left out.
+func join(row, s *result.Second) {
+	row.Length += s.Length
+	row.Due, row.Sent, row.Done, row.Failed = row.Due+s.Due, row.Sent+s.Sent, row.Done+s.Done, row.Failed+s.Failed
+	row.P50, row.P90, row.P99, row.Max = max(row.P50, s.P50), max(row.P90, s.P90), max(row.P99, s.P99), max(row.Max, s.Max)
+	row.Users, row.Conns, row.InFlight = max(row.Users, s.Users), max(row.Conns, s.Conns), max(row.InFlight, s.InFlight)
+	row.Opened, row.Closed = row.Opened+s.Opened, row.Closed+s.Closed
+	row.CPU, row.Server, row.Lag = row.CPU+s.CPU, row.Server+s.Server, max(row.Lag, s.Lag)
 }
 
 // series builds a line from a value of each second, at the middle of the second.

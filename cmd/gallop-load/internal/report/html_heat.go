@@ -41,7 +41,7 @@ func (t *totals) heatChart() chart {
 		}
 	}
 	return chart{ID: "heat", Title: title, SVG: s.end(),
-		Note: fmt.Sprintf("Rows are ranges of latency. The darkest cell has %s responses.", figure.Count(most))}
+		Note: fmt.Sprintf("Rows are ranges of latency. The strongest color stands for %s responses.", figure.Count(most))}
 }
 
 // heat returns the heat rows of at most heatColumns moments.

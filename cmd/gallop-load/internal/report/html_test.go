@@ -183,3 +183,25 @@ func TestHTMLOfExtremeResults(t *testing.T) {
 		}
 	}
 }
+
+// The charts do not show the rate of a rest of a few milliseconds at the end of a run.
+func TestShortRest(t *testing.T) {
+	second := func(length time.Duration, done int64) result.Second {
+		return result.Second{Length: length, Done: done, CPU: length / 10, Max: time.Duration(done)}
+	}
+	r := &result.Result{Seconds: []result.Second{second(time.Second, 100), second(time.Second, 110), second(40*time.Millisecond, 20)}}
+	rows, per := sum(r).condense(240)
+	if len(rows) != 2 || per != 1 || rows[1].Length != 1040*time.Millisecond || rows[1].Done != 130 || rows[1].CPU != 104*time.Millisecond || rows[1].Max != 110 {
+		t.Errorf("%d rows, %d seconds each: %+v", len(rows), per, rows)
+	}
+	if len(r.Seconds) != 3 || r.Seconds[1].Done != 110 {
+		t.Errorf("the result has changed: %+v", r.Seconds)
+	}
+	r.Seconds[2].Length = 700 * time.Millisecond
+	if rows, _ := sum(r).condense(240); len(rows) != 3 {
+		t.Errorf("%d rows", len(rows))
+	}
+	if rows, per := sum(r).condense(2); len(rows) != 2 || per != 2 || rows[0].Done != 210 {
+		t.Errorf("%d rows, %d seconds each: %+v", len(rows), per, rows)
+	}
+}
