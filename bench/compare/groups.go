@@ -35,7 +35,7 @@ var groups = []group{
 	{"h2", "HTTP/2 servers", []string{"http2"}},
 	{"memory", "memory of idle and busy connections", []string{"idle-19000", "idle-190000", "memory-8000"}},
 	{"many-cores", "one process or several on all processors", []string{"cores-64"}},
-	{"proofs", "behavior under attack, and requests that must not be mixed up", []string{"reliability", "soak-gallop-1e7"}},
+	{"proofs", "behavior under attack, and requests that must not be mixed up", []string{"reliability", "soak-gallop-1e7", "soak-mixed"}},
 }
 
 // groupOf returns the group with a name, and false if no group has it. The group all has every row once.

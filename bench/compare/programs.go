@@ -46,13 +46,18 @@ var programs = []program{
 	{name: "reliability", about: "attacks on the server: slow clients, floods, panics, restarts", command: "./cmd/reliability", each: 7 * time.Minute, headless: true},
 	{name: "soak-gallop-1e7", about: "ten million requests of which none may be mixed up", command: "./cmd/soak",
 		args: []string{"-requests", "10000000", "-seed", "20261120"}, each: 2 * time.Minute, headless: true},
+	{name: "soak-mixed", about: "ten minutes of many kinds of requests at 70 % load, with slow and malformed clients: responses and memory", command: "./cmd/soakmixed",
+		length: "-d", each: 12 * time.Minute, headless: true},
 }
 
 func (p program) title() string { return p.name }
 func (p program) what() string  { return p.about }
 
 func (p program) takes(o options) time.Duration {
-	if p.rounds == "" {
+	switch {
+	case p.rounds == "" && p.length != "" && o.length > 0:
+		return o.length + 2*time.Minute // for what comes before and after
+	case p.rounds == "":
 		return p.each
 	}
 	return p.each * time.Duration(cmp.Or(o.rounds, p.usual))
