@@ -115,5 +115,9 @@ func (g *Group) accept4(fd int) (int, netip.AddrPort, error) {
 		conn, peer, err := g.kernel.Accept(fd)
 		return conn, addrPort(peer), err
 	}
-	return accept4(fd)
+	conn, peer, err := accept4(fd)
+	if err == nil {
+		reserve(conn)
+	}
+	return conn, peer, err
 }

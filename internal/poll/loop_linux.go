@@ -257,7 +257,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 	l.g.watch()
 	for {
 		l.send() // also what the previous leader left
-		for len(l.due) > 0 {
+		for n := 0; n < mostDue && len(l.due) > 0; n++ {
 			c := l.due[len(l.due)-1]
 			l.due = l.due[:len(l.due)-1]
 			w.begin(c)
@@ -290,7 +290,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				}
 			}
 		}
-		if l.send(); len(l.again) > 0 {
+		if l.send(); len(l.again) > 0 || len(l.due) > 0 {
 			l.catchUp()
 			continue
 		}
@@ -301,6 +301,10 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 		}
 	}
 }
+
+// mostDue is how many expired connections are handled before the loop looks at events. All connections of a tick expire together, and
+// each may cost as much as ten requests, because it gets a response and is closed.
+const mostDue = 4
 
 // mostAgain is how many connections are served without an event before the loop looks at events. Thousands can be
 // kicked at once, and requests on other connections do not wait for all of them.

@@ -1,7 +1,9 @@
 package poll
 
 import (
+	"net"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -152,6 +154,84 @@ func TestExpiryWaitsForWhoServes(t *testing.T) {
 		}
 		r.close(c)
 	})
+}
+
+// If many connections expire at the same time, the loop looks for requests on other connections meanwhile.
+func TestExpiryOfMany(t *testing.T) {
+	const many = 300
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	by := Now().Add(2 * time.Second)
+	var accepted, expired, before atomic.Int64
+	good, err := net.Dial("tcp", at.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer good.Close()
+	h := &hooks{}
+	h.serve = func(_ *Worker, c *Conn) {
+		until := by
+		for {
+			var p [8]byte
+			n, err := c.TryRead(p[:])
+			switch {
+			case string(p[:n]) == "request":
+				before.Store(expired.Load())
+				_, _ = c.Write(p[:n])
+				until = 0
+			case err != nil && err != syscall.EAGAIN:
+				c.Finish()
+				return
+			case c.Park(until):
+				accepted.Add(1)
+				return
+			}
+		}
+	}
+	h.expire = func(_ *Worker, c *Conn) {
+		if expired.Add(1) == 1 {
+			_, _ = good.Write([]byte("request"))
+		}
+		for start := time.Now(); time.Since(start) < 500*time.Microsecond; {
+		}
+		c.Finish()
+	}
+	g, err := NewGroup(h, 1, nil, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := at.(*net.TCPListener).SyscallConn()
+	ln, err := g.Listen(raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = good.Write([]byte("request")) // so that it does not expire
+	wantText(t, good, "request")
+	for range many {
+		c, err := net.Dial("tcp", at.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	for accepted.Load() < many && Now() < by {
+		time.Sleep(time.Millisecond)
+	}
+	if Now() >= by {
+		t.Skipf("%d connections were accepted in 2 s", accepted.Load())
+	}
+	wantText(t, good, "request")
+	if n := before.Load(); n > many/4 {
+		t.Errorf("a request was served after %d of %d connections had expired", n, many)
+	}
+	for expired.Load() < many {
+		time.Sleep(time.Millisecond)
+	}
+	good.Close()
+	ln.End()
 }
 
 // A loop that has nothing to do has no timer.
