@@ -137,7 +137,7 @@ func TestDoubts(t *testing.T) {
 		"unaccounted for":            func(p *result.Period) { p.Series[1].Sent += 3 },
 		"on this machine":            func(p *result.Period) { p.Series[0].Sent++; p.Series[0].Fail("local", time.Now(), "no ports") },
 		"Little's law":               func(p *result.Period) { p.Users[0].Length.Reset(); p.Users[0].Length.Add(time.Millisecond) },
-		"were dropped":               func(p *result.Period) { p.Users[0].Dropped++ },
+		"all connections were busy":  func(p *result.Period) { p.Users[0].Dropped++ },
 		"":                           func(p *result.Period) { p.Lag.Add(time.Microsecond) },
 	} {
 		c := Start(config(1))

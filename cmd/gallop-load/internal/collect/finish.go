@@ -101,8 +101,11 @@ func (c *Collector) doubts(r *result.Result) {
 		warn(r, "%d requests of %d are unaccounted for", n, total.Sent)
 	}
 	for i := range r.Scenarios {
-		if s := &r.Scenarios[i]; s.Users.Dropped > 0 {
-			warn(r, "scenario %s: %d iterations were dropped because all %d users that it may have were busy", s.Name, s.Users.Dropped, c.config.Scenarios[i].Load.MaxVUs)
+		switch s, most := &r.Scenarios[i], c.config.Scenarios[i].Load.MaxVUs; {
+		case s.Users.Dropped > 0 && most == 0:
+			warn(r, "scenario %s: %d iterations were dropped because all connections were busy when the run ended", s.Name, s.Users.Dropped)
+		case s.Users.Dropped > 0:
+			warn(r, "scenario %s: %d iterations were dropped because all %d users that it may have were busy", s.Name, s.Users.Dropped, most)
 		}
 	}
 	if r.ByHand {
