@@ -390,16 +390,7 @@ func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0
 // the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. SetReadDeadline fails if
 // the request has timed out. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
-	x, l := ctx.ex, &ctx.life
-	if x == nil {
-		return errNotServed
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.left {
-		return l.err
-	}
-	return x.setReadDeadline(t)
+	return ctx.limit((*exchange).setReadDeadline, t)
 }
 
 // SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
@@ -411,16 +402,25 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 // goroutine may call SetWriteDeadline. SetWriteDeadline fails if the request has timed out. If the request is not served
 // by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
+	return ctx.limit((*exchange).setWriteDeadline, t)
+}
+
+// limit calls set, unless the request was left to its handlers. Afterwards, without the lock of the lifetime, it calls the function
+// that set has returned.
+func (ctx *RequestCtx) limit(set func(*exchange, time.Time) (after func(), err error), t time.Time) error {
 	x, l := ctx.ex, &ctx.life
 	if x == nil {
 		return errNotServed
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.left {
+		defer l.mu.Unlock()
 		return l.err
 	}
-	return x.setWriteDeadline(t)
+	after, err := set(x, t)
+	l.mu.Unlock()
+	after()
+	return err
 }
 
 // baseContext returns the context for the connections of a listener, nil if the server has no contexts for connections.

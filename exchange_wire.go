@@ -132,26 +132,31 @@ func (x *exchange) resetDeadlines() {
 	}
 }
 
-func (x *exchange) setReadDeadline(t time.Time) error {
+// setReadDeadline sets the deadline for reads of the request body. The lifetime of the request is locked, so a goroutine that waits on a
+// stream is woken by after, which needs the lock of the connection.
+func (x *exchange) setReadDeadline(t time.Time) (after func(), err error) {
 	if x.h2 != nil {
-		return x.h2.setReadDeadline(t)
+		x.h2.readBy.Store(&t)
+		return x.h2.poker(), nil
 	}
 	c := x.wire
 	c.Input.ByHand.Store(&t)
-	return c.NC.SetReadDeadline(t)
+	return func() {}, c.NC.SetReadDeadline(t)
 }
 
-func (x *exchange) setWriteDeadline(t time.Time) error {
+// setWriteDeadline sets the deadline for writes of the response. See setReadDeadline for after.
+func (x *exchange) setWriteDeadline(t time.Time) (after func(), err error) {
 	if x.h2 != nil {
-		return x.h2.setWriteDeadline(t)
+		x.h2.writeBy.Store(&t)
+		return x.h2.poker(), nil
 	}
 	c := x.wire
 	c.Output.ByHand.Store(&t)
-	err := c.NC.SetWriteDeadline(t)
+	err = c.NC.SetWriteDeadline(t)
 	if c.Output.Cut.Load() { // the server is interrupting a write, see ResponseStream.leave
 		c.NC.SetWriteDeadline(time.Unix(1, 0))
 	}
-	return err
+	return func() {}, err
 }
 
 // leftBehind notes that handlers keep x, which points to its wire. The wire is not used for anything else then: without the

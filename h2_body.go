@@ -359,18 +359,6 @@ func (st *h2Stream) cutReading() {
 	}
 }
 
-func (st *h2Stream) setReadDeadline(t time.Time) error {
-	st.readBy.Store(&t)
-	go st.poker()()
-	return nil
-}
-
-func (st *h2Stream) setWriteDeadline(t time.Time) error {
-	st.writeBy.Store(&t)
-	go st.poker()()
-	return nil
-}
-
 // unreadBytes are bytes of a body that were not read yet. The zero value has none.
 //
 //	buf    read | unread

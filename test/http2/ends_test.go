@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,38 @@ func TestDeadlinesOfStreams(t *testing.T) {
 		c.awaitReset(id, http2.ErrCodeInternal)
 		c.wantAlive()
 	})
+}
+
+// Deadlines start no goroutines, however often a handler sets them.
+func TestDeadlinesStartNoGoroutines(t *testing.T) {
+	created := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+	if metrics.Read(created); created[0].Value.Kind() != metrics.KindUint64 {
+		t.Skip("this version of Go does not count goroutines")
+	}
+	const calls = 1000
+	for _, on := range servertest.Transports {
+		t.Run(on.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &site{t: t, on: on}
+				var started uint64
+				w.handle(func(ctx *gallop.RequestCtx) {
+					metrics.Read(created)
+					before := created[0].Value.Uint64()
+					for range calls {
+						ctx.SetReadDeadline(time.Now().Add(time.Hour))
+						ctx.SetWriteDeadline(time.Now().Add(time.Hour))
+					}
+					metrics.Read(created)
+					started = created[0].Value.Uint64() - before
+				})
+				c := w.dial()
+				c.want(c.get("/"), 200, "")
+				if started > calls/10 { // other goroutines of the process may have started some
+					t.Errorf("%d goroutines were started", started)
+				}
+			})
+		})
+	}
 }
 
 // A handler that panics ends its own stream.
