@@ -19,7 +19,9 @@ type requestContext struct {
 	mu     sync.Mutex
 	ctx    *gallop.RequestCtx // nil once the handler has returned
 	parent context.Context    // has the values and the deadline from then on
-	done   chan struct{}      // made by the first call of Done
+	std    context.Context    // made by the first call of Done, see ending
+	stop   context.CancelFunc // ends std because of context.Canceled
+	endStd func()             // ends std because of err
 	seen   bool               // the context is in use, so the connection is watched
 	err    error
 }
@@ -40,14 +42,12 @@ func (c *requestContext) watch() {
 func (c *requestContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.done == nil {
-		c.done = make(chan struct{})
-		if c.err != nil {
-			close(c.done)
-		}
+	if c.std == nil {
+		c.std, c.stop = context.WithCancel((*ending)(c))
+		c.stopStd()
 	}
 	c.watch()
-	return c.done
+	return c.std.Done()
 }
 
 // Err implements context.Context.
@@ -75,6 +75,11 @@ func (c *requestContext) Value(key any) any {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.std != nil {
+		if v := c.std.Value(key); v != nil {
+			return v
+		}
+	}
 	return c.source().Value(key)
 }
 
@@ -94,8 +99,17 @@ func (c *requestContext) cancel(err error) {
 		return
 	}
 	c.err = err
-	if c.done != nil {
-		close(c.done)
+	c.stopStd()
+}
+
+// stopStd ends std if the context has ended. c is locked.
+func (c *requestContext) stopStd() {
+	switch {
+	case c.std == nil || c.err == nil:
+	case c.err == context.Canceled:
+		c.stop()
+	default:
+		c.endStd()
 	}
 }
 
@@ -106,3 +120,30 @@ func (c *requestContext) end() {
 	c.parent, c.ctx = c.ctx.Parent(), nil
 	c.mu.Unlock()
 }
+
+// ending is the parent of a context of package context that ends together with a requestContext. Package context asks contexts for
+// such a context, with a secret key. If it finds one, derived contexts need no goroutine that waits for the end of their parent.
+// That also works for contexts that wrap the requestContext, such as those of context.WithValue. The request context of net/http
+// is a context of package context, too.
+type ending requestContext
+
+// never is not closed.
+var never = make(chan struct{})
+
+// Done implements context.Context. Package context calls AfterFunc instead of waiting for this channel.
+func (e *ending) Done() <-chan struct{} { return never }
+
+// AfterFunc has f called when the context ends. The requestContext is locked.
+func (e *ending) AfterFunc(f func()) (stop func() bool) {
+	e.endStd = f
+	return func() bool { return false }
+}
+
+// Err implements context.Context. The requestContext is locked.
+func (e *ending) Err() error { return e.err }
+
+// Deadline implements context.Context.
+func (e *ending) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// Value implements context.Context.
+func (e *ending) Value(any) any { return nil }
