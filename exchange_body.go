@@ -41,7 +41,7 @@ type bodyHandle struct {
 	shown atomic.Bool // the handler has it, and may have left it to others
 }
 
-// Read reads from the body; io.EOF at its end and ever after.
+// Read reads from the body. At its end, the error is io.EOF, over HTTP/2 maybe together with the last bytes.
 func (h *bodyHandle) Read(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,14 +54,14 @@ func (h *bodyHandle) Read(p []byte) (int, error) {
 	}
 	n := copy(p, h.rest)
 	h.rest = h.rest[n:]
+	var err error
 	if n == 0 {
-		var err error
-		if n, h.rest, err = b.readInto(p); err != nil {
+		if n, h.rest, err = b.readInto(p); n == 0 && err != nil {
 			return 0, err
 		}
 	}
 	h.noteEnd()
-	return n, nil
+	return n, err
 }
 
 // WriteTo reads a body in pieces of these sizes, in bytes: small ones while it waits for a slow client, so that many slow uploads

@@ -179,7 +179,8 @@ func (st *h2Stream) awaitsBody() bool {
 	return st.got == 0
 }
 
-// readBody reads bytes of the body. It waits until some have arrived.
+// readBody reads bytes of the body. It waits until some have arrived. If they are the last ones, and the request has ended already, the
+// error is io.EOF, which saves the caller another read.
 func (st *h2Stream) readBody(p []byte) (n int, err error) {
 	c, b := st.c, &st.x.body
 	c.mu.Lock()
@@ -198,6 +199,10 @@ func (st *h2Stream) readBody(p []byte) (n int, err error) {
 	st.fresh += n
 	st.used(n)
 	st.widen()
+	if st.ended && st.body.len() == 0 {
+		st.showTrailers()
+		return n, io.EOF
+	}
 	return n, nil
 }
 

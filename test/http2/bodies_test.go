@@ -115,6 +115,24 @@ func TestBodiesThatTheHandlerReads(t *testing.T) {
 	})
 }
 
+// The read that returns the last bytes also reports the end, if the request is complete, and then the trailers are there.
+func TestLastBytesEndTheBody(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.serve(&gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+			body, buf := ctx.RequestBodyStream(), make([]byte, 4)
+			for range 4 {
+				n, err := body.Read(buf)
+				fmt.Fprintf(ctx, "%q %v %q; ", buf[:n], err, ctx.Request.Header.PeekTrailer("X-Sum"))
+			}
+		}})
+		c := w.dial()
+		id := c.open("POST", "/", false)
+		c.data(id, "hello", false)
+		c.headers(id, true, "x-sum: 1")
+		c.want(c.await(id), 200, `"hell" <nil> ""; "o" EOF "1"; "" EOF "1"; "" EOF "1"; `)
+	})
+}
+
 // A client that has used up the window gets credit only when the handler reads.
 func TestCreditComesWhenTheHandlerReads(t *testing.T) {
 	onSites(t, func(w *site) {
