@@ -138,6 +138,7 @@ type ResponseStream struct {
 	sink streamSink
 	buf  []byte // of the next chunk
 	none bool   // there is no body on the wire
+	sent bool   // Flush was called, and nothing was written since then
 	left bool   // the server is at the output itself
 
 	given bool // the program has it, and may keep it, so it serves a single request
@@ -182,7 +183,9 @@ func (s *ResponseStream) put(p []byte) error {
 		return errStreamOver
 	case s.none || len(p) == 0:
 		return s.sink.err()
-	case !s.sink.gathers():
+	}
+	s.sent = false
+	if !s.sink.gathers() {
 		return s.sink.put(p)
 	}
 	if len(s.buf)+len(p) > streamGather {
@@ -220,6 +223,10 @@ func (s *ResponseStream) Flush() error {
 	if s.ex == nil {
 		return errStreamOver
 	}
+	if s.sent {
+		return s.sink.err()
+	}
+	s.sent = true
 	if err := s.emit(); err != nil {
 		return err
 	}
@@ -281,6 +288,7 @@ func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
 	if limited != nil {
 		want = min(want, max(limited.N, 0))
 	}
+	s.sent = false
 	n, err = s.sink.o.SendFile(to, file, at, want)
 	s.sink.left -= n
 	if _, serr := file.Seek(at+n, io.SeekStart); err == nil {
@@ -325,7 +333,7 @@ func (s *ResponseStream) abort(x *exchange) {
 // end gives back what the stream holds. s is locked.
 func (s *ResponseStream) end() {
 	bufpool.Release(&s.buf)
-	s.ex, s.sink, s.none = nil, streamSink{}, false
+	s.ex, s.sink, s.none, s.sent = nil, streamSink{}, false, false
 }
 
 // leave takes the output from a handler that may still run, and reports whether the
