@@ -52,16 +52,24 @@ func protoOf(h *gallop.RequestHeader) (proto string, major, minor int) {
 }
 
 // text is the memory of all strings of a request. They are cut out of it.
-type text struct{ all strings.Builder }
+type text struct {
+	all   strings.Builder
+	names [16]string // of the first fields, as net/http spells them; empty if the name is not in canonical
+}
 
 // makeRoom makes room for the target and the fields.
 func (t *text) makeRoom(ctx *gallop.RequestCtx) {
-	n := len(ctx.RequestURI())
+	n, i := len(ctx.RequestURI()), 0
 	for name, value := range ctx.Request.Header.All() {
 		n += len(value)
-		if _, known := canonical[string(name)]; !known {
+		known := canonical[string(name)]
+		if known == "" {
 			n += len(name)
 		}
+		if i < len(t.names) {
+			t.names[i] = known
+		}
+		i++
 	}
 	t.all.Grow(n)
 }
@@ -74,18 +82,28 @@ func (t *text) add(p []byte) string {
 
 // name returns a field name as net/http spells it.
 func (t *text) name(name []byte) string {
-	if s, known := canonical[string(name)]; known {
-		return s
+	if known := canonical[string(name)]; known != "" {
+		return known
 	}
 	return textproto.CanonicalMIMEHeaderKey(t.add(name))
+}
+
+// nameAt is name for the i-th field, after makeRoom.
+func (t *text) nameAt(i int, name []byte) string {
+	if i < len(t.names) && t.names[i] != "" {
+		return t.names[i]
+	}
+	return t.name(name)
 }
 
 // readFields fills Header, Host and Trailer.
 func (x *exchange) readFields(h *gallop.RequestHeader, text *text) {
 	r := &x.req
 	values := make([]string, 0, h.Len())
+	i := -1
 	for name, value := range h.All() {
-		key := text.name(name)
+		i++
+		key := text.nameAt(i, name)
 		switch key {
 		case "Host":
 			r.Host = text.add(value)
