@@ -43,6 +43,7 @@ package nethttp
 import (
 	"net"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/gallop-http/gallop"
 )
@@ -122,6 +123,8 @@ type handling struct {
 	std     *http.Server   // has the handler, and is what requests find in their contexts
 	server  *gallop.Server // what NewServer has returned, or nil
 	gathers bool           // nothing is streamed unless it has to be
+
+	announced *atomic.Pointer[announcement] // of the last response with announced trailers
 }
 
 // with returns hg changed by options.
@@ -135,6 +138,7 @@ func (hg handling) with(options []Option) handling {
 }
 
 func (hg handling) handler() gallop.RequestHandler {
+	hg.announced = new(atomic.Pointer[announcement])
 	return func(ctx *gallop.RequestCtx) {
 		if !hg.std.DisableGeneralOptionsHandler && ctx.IsOptions() && string(ctx.RequestURI()) == "*" {
 			return

@@ -53,7 +53,8 @@ type response struct {
 	alone    bool // there is no server: nothing can be streamed
 	hijacked bool
 
-	announced []string // trailers, by the handler
+	announced *announcement // trailers, by the handler
+	foreign   bool          // others have announced trailers before
 }
 
 // http10 is the version of responses to HTTP/1.0 requests, the same as in net/http.

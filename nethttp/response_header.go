@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gallop-http/gallop"
 )
 
 // copyHeader copies the handler's header into the response.
@@ -106,6 +108,14 @@ func oneLine(value string) string {
 
 var lineEnds = strings.NewReplacer("\n", " ", "\r", " ")
 
+// announcement is what the lists in the field Trailer of a handler's header mean. It is not changed, because many responses use it.
+type announcement struct {
+	lists   []string
+	all     string   // lists, in one line
+	names   []string // canonical names in lists
+	allowed []string // those of the names that may be trailers
+}
+
 // announce takes over the names of trailers, if there will be some.
 func (w *response) announce(lists []string) {
 	if w.length >= 0 && !w.http2 { // without chunks there are none
@@ -115,30 +125,34 @@ func (w *response) announce(lists []string) {
 		w.trailers = true
 		return
 	}
-	all := strings.Join(lists, ",")
-	w.announced = slices.Grow(w.announced, strings.Count(all, ",")+1)
-	for name := range strings.SplitSeq(all, ",") {
-		w.announced = append(w.announced, http.CanonicalHeaderKey(strings.TrimSpace(name)))
-	}
 	h := &w.ctx.Response.Header
-	h.AddTrailer(all) // skips names that must not be trailers
-	for name := range h.Trailers() {
-		if slices.Contains(w.announced, w.trailerName(name)) {
-			w.trailers = true
-			break
-		}
+	w.foreign = len(h.Peek("Trailer")) > 0
+	last := w.how.announced.Load()
+	if last == nil || !slices.Equal(last.lists, lists) {
+		last = newAnnouncement(lists)
+		w.how.announced.Store(last)
 	}
+	w.announced = last
+	w.trailers = len(last.allowed) > 0
+	h.AddTrailer(last.all) // skips names that must not be trailers
 }
 
-// trailerName returns the canonical name of a trailer. It makes no copy of names that the handler has announced.
-func (w *response) trailerName(name []byte) string {
-	for _, known := range w.announced {
-		if known == string(name) {
-			return known
-		}
+// newAnnouncement reads lists of names.
+func newAnnouncement(lists []string) *announcement {
+	a := &announcement{lists: slices.Clone(lists), all: strings.Join(lists, ",")}
+	for name := range strings.SplitSeq(a.all, ",") {
+		a.names = append(a.names, http.CanonicalHeaderKey(strings.TrimSpace(name)))
 	}
-	return http.CanonicalHeaderKey(string(name))
+	var probe gallop.ResponseHeader
+	probe.AddTrailer(a.all)
+	for name := range probe.Trailers() {
+		a.allowed = append(a.allowed, http.CanonicalHeaderKey(string(name)))
+	}
+	return a
 }
+
+// has reports whether the handler has announced a trailer.
+func (a *announcement) has(name string) bool { return a != nil && slices.Contains(a.names, name) }
 
 func hasTrailerPrefix(h http.Header) bool {
 	for name := range h {
@@ -153,20 +167,33 @@ func hasTrailerPrefix(h http.Header) bool {
 // they are some.
 func (w *response) copyTrailers() {
 	h := &w.ctx.Response.Header
+	early := false // some were set before the head was written
+	for range h.AllTrailers() {
+		early = true
+		break
+	}
+	if w.foreign || w.announced == nil {
+		var room [16]string
+		names := room[:0]
+		for name := range h.Trailers() {
+			names = append(names, http.CanonicalHeaderKey(string(name)))
+		}
+		for _, name := range names {
+			if _, set := w.header[name]; set || w.announced.has(name) { // and not by somebody else
+				w.setTrailer(name)
+			}
+		}
+	} else {
+		for _, name := range w.announced.allowed {
+			if early || len(w.header[name]) > 0 {
+				w.setTrailer(name)
+			}
+		}
+	}
+	if !hasTrailerPrefix(w.header) {
+		return
+	}
 	var room [16]string
-	names := room[:0]
-	for name := range h.Trailers() {
-		names = append(names, w.trailerName(name))
-	}
-	for _, name := range names {
-		if _, set := w.header[name]; !set && !slices.Contains(w.announced, name) {
-			continue // not set by the handler
-		}
-		h.Del(name) // the value from when the head was written
-		for _, value := range w.header[name] {
-			h.Add(name, oneLine(value))
-		}
-	}
 	for _, prefixed := range sortedNames(room[:0], w.header) {
 		name, ok := strings.CutPrefix(prefixed, http.TrailerPrefix)
 		if !ok {
@@ -181,6 +208,15 @@ func (w *response) copyTrailers() {
 		for _, value := range w.header[prefixed] {
 			h.Add(name, oneLine(value))
 		}
+	}
+}
+
+// setTrailer sets a trailer that was announced.
+func (w *response) setTrailer(name string) {
+	h := &w.ctx.Response.Header
+	h.Del(name) // the value from when the head was written
+	for _, value := range w.header[name] {
+		h.Add(name, oneLine(value))
 	}
 }
 
