@@ -87,6 +87,8 @@ func (h *header) appendTrailerNames(dst, list []byte) (_ []byte, err error) {
 			dst = append(dst, member...)
 		case id != field.Unknown:
 			dst = append(dst, id.String()...)
+		case isNormalizedHeaderKey(member):
+			dst = append(dst, member...)
 		default:
 			dst = AppendNormalizedHeaderKeyBytes(dst, member)
 		}
@@ -113,11 +115,12 @@ func (h *header) withdrawTrailers() {
 func moveFields(dst, src *field.List, wanted func(name []byte) bool) {
 	for i := 0; i < src.Len(); {
 		name, value := src.At(i)
-		if !wanted(name) {
+		id := src.ID(i)
+		if message.ForbiddenTrailer(id, name) || !wanted(name) { // most fields of a head are no trailers, and the first half finds that out faster
 			i++
 			continue
 		}
-		field.Add(dst, src.ID(i), name, value)
+		field.Add(dst, id, name, value)
 		src.DelAt(i)
 	}
 }

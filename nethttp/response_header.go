@@ -216,7 +216,9 @@ func (w *response) setTrailer(name string) {
 	h := &w.ctx.Response.Header
 	h.Del(name) // the value from when the head was written
 	for _, value := range w.header[name] {
-		h.Add(name, oneLine(value))
+		if value = oneLine(value); h.AppendTrailer(name, value) != nil {
+			h.Add(name, value) // which replaces control characters
+		}
 	}
 }
 
