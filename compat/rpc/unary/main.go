@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command unary measures the CPU time of servers for a unary gRPC call over HTTP/2 without TLS: grpc-go's Server.ServeHTTP and
-// connect-go on net/http and on gallop, and grpc-go's own server.
+// Command unary measures the CPU time of servers for a unary gRPC call over HTTP/2 without TLS. The servers are grpc-go's
+// Server.ServeHTTP and connect-go on net/http and on gallop, and grpc-go's own server. It also measures ServeHTTP without a server.
 //
 //	go run ./unary                 # all servers
 //	go run ./unary -n 3 grpc       # those whose names begin with grpc
@@ -51,6 +51,7 @@ var servers = []struct {
 	{"grpc on net/http", func(ln net.Listener) error { return serveStd(ln, newGRPC()) }},
 	{"grpc on gallop", func(ln net.Listener) error { return serveGallop(ln, newGRPC()) }},
 	{"grpc", func(ln net.Listener) error { return newGRPC().Serve(ln) }},
+	{inMemory, nil},
 	{"connect on net/http", func(ln net.Listener) error { return serveStd(ln, newConnect()) }},
 	{"connect on gallop", func(ln net.Listener) error { return serveGallop(ln, newConnect()) }},
 }
@@ -87,14 +88,26 @@ func main() {
 	role := flag.String("serve", "", "serve as this server, on the address that follows")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the servers to `file`.NAME")
 	flag.Parse()
-	if *role != "" {
+	switch *role {
+	case "":
+	case inMemory:
+		fail(callInMemory(*length))
+		return
+	default:
 		fail(serve(*role, flag.Arg(0), *profile))
 	}
 	cpu := map[string][]time.Duration{}
 	for range *rounds {
 		for _, s := range servers {
 			if strings.HasPrefix(s.name, flag.Arg(0)) {
-				took, calls, err := measure(s.name, *profile, *length)
+				var took time.Duration
+				var calls int64
+				var err error
+				if s.serve == nil {
+					took, calls, err = measureInMemory(*length)
+				} else {
+					took, calls, err = measure(s.name, *profile, *length)
+				}
 				fail(err)
 				cpu[s.name] = append(cpu[s.name], took/time.Duration(calls))
 			}
