@@ -25,12 +25,16 @@ func (b *requestBody) beginFrames(head *message.Head, none bool) {
 	b.whole, b.err, b.got, b.waited, b.handle, b.unseen = false, nil, 0, 0, nil, nil
 }
 
-// isBodiless reports whether the request has ended without a body.
-func (st *h2Stream) isBodiless() bool {
+// endsWithHead reports whether the request has ended without a body. It may have trailers nevertheless, which the handler sees then.
+func (st *h2Stream) endsWithHead() bool {
 	c := st.c
 	c.mu.Lock()
 	defer c.unlock()
-	return st.ended && st.got == 0
+	if !st.ended || st.got > 0 {
+		return false
+	}
+	st.showTrailers()
+	return true
 }
 
 // beginBody arranges that the body is collected or that the handler can read it. ready means that the handler can be called.

@@ -111,7 +111,7 @@ func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool)
 // check returns why the request is refused, nil if it is not.
 func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	x, s := st.x, st.c.srv
-	x.body.beginFrames(head, st.isBodiless())
+	x.body.beginFrames(head, st.endsWithHead())
 	switch {
 	case head.Method.Len > message.MaxMethod:
 		return errMethodTooLong

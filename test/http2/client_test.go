@@ -30,6 +30,7 @@ type client struct {
 	wmu   sync.Mutex // guards writing
 	block bytes.Buffer
 	enc   *hpack.Encoder
+	held  *bytes.Buffer // what together has gathered, or nil
 	next  uint32
 
 	mu      sync.Mutex
@@ -104,7 +105,8 @@ func (w *site) dialSilently() *client {
 func (w *site) newClient() *client {
 	w.t.Helper()
 	nc := w.connect("h2")
-	c := &client{site: w, nc: nc, fr: http2.NewFramer(nc, nc), next: 1, changed: make(chan struct{}), streams: map[uint32]*stream{}, windows: map[uint32]uint32{}}
+	c := &client{site: w, nc: nc, next: 1, changed: make(chan struct{}), streams: map[uint32]*stream{}, windows: map[uint32]uint32{}}
+	c.fr = http2.NewFramer(c, nc)
 	c.fr.AllowIllegalWrites = true
 	c.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.fr.MaxHeaderListSize = 1 << 20
@@ -273,6 +275,27 @@ func (c *client) data(id uint32, p string, end bool) {
 		}
 		return c.fr.WriteData(id, end, []byte(p))
 	})
+}
+
+// together sends what f sends in one write, so that the server reads it at once.
+func (c *client) together(f func()) {
+	c.wmu.Lock()
+	c.held = new(bytes.Buffer)
+	c.wmu.Unlock()
+	f()
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	all := c.held.Bytes()
+	c.held = nil
+	_, _ = c.nc.Write(all)
+}
+
+// Write implements io.Writer for the framer. wmu is held.
+func (c *client) Write(p []byte) (int, error) {
+	if c.held != nil {
+		return c.held.Write(p)
+	}
+	return c.nc.Write(p)
 }
 
 // reset resets a stream.

@@ -34,6 +34,13 @@ func TestTrailersOfRequests(t *testing.T) {
 				time.Sleep(time.Second)
 				c.headers(only, true, "checksum: only")
 				c.want(c.await(only), 200, " only")
+				for _, length := range [][]string{nil, {"content-length: 0"}} {
+					c.together(func() {
+						only = c.open("POST", "/", false, length...)
+						c.headers(only, true, "checksum: at once")
+					})
+					c.want(c.await(only), 200, " at once")
+				}
 			})
 		})
 	}
