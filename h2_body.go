@@ -25,16 +25,17 @@ func (b *requestBody) beginFrames(head *message.Head, none bool) {
 	b.whole, b.err, b.got, b.waited, b.handle, b.unseen = false, nil, 0, 0, nil, nil
 }
 
-// endsWithHead reports whether the request has ended without a body. It may have trailers nevertheless, which the handler sees then.
-func (st *h2Stream) endsWithHead() bool {
+// endsWithHead reports whether the request has ended without a body. It may have trailers nevertheless, which the handler sees then,
+// unless err says that they are too large.
+func (st *h2Stream) endsWithHead() (ends bool, err error) {
 	c := st.c
 	c.mu.Lock()
 	defer c.unlock()
 	if !st.ended || st.got > 0 {
-		return false
+		return false, nil
 	}
 	st.showTrailers()
-	return true
+	return true, st.tailErr
 }
 
 // beginBody arranges that the body is collected or that the handler can read it. ready means that the handler can be called.
@@ -96,6 +97,8 @@ func (st *h2Stream) collected() bool {
 		st.reason = ErrBodyTooLarge
 	case !st.ended:
 		return false
+	default:
+		st.reason = st.tailErr
 	}
 	st.endCollecting()
 	return true
@@ -144,8 +147,9 @@ func (st *h2Stream) data(p []byte, end bool) {
 	}
 }
 
-// trailers takes the trailers of the request, which end it. The lock of c is held.
-func (st *h2Stream) trailers(m *http2.Message) {
+// trailers takes the trailers of the request, which end it. excess is a limit of the connection that they exceed, or nil. The lock
+// of c is held.
+func (st *h2Stream) trailers(m *http2.Message, excess error) {
 	switch {
 	case st == nil:
 		return
@@ -153,10 +157,14 @@ func (st *h2Stream) trailers(m *http2.Message) {
 		st.breakTunnel()
 		return
 	}
-	from, to := &m.Head.Fields, &st.tail
+	from, size := &m.Head.Fields, 0
 	for i := range from.Len() {
 		name, value := from.At(i)
-		field.Add(to, from.ID(i), name, value)
+		if size += len(name) + len(value) + len(": \r\n"); excess != nil || size > serverChunkLimits.Trailer {
+			st.tailErr = errTrailersTooLarge
+			break
+		}
+		field.Add(&st.tail, from.ID(i), name, value)
 	}
 	st.data(nil, true)
 }
@@ -276,6 +284,9 @@ func (st *h2Stream) awaitBody() error {
 		return ErrBodyClosed
 	case st.body.len() > 0:
 		return nil
+	}
+	if st.tailErr != nil {
+		return st.tailErr
 	}
 	st.showTrailers()
 	return io.EOF

@@ -72,6 +72,7 @@ type h2Stream struct {
 	restEnds bool // the stream ends with rest
 	restTail *field.List
 	tail     field.List // trailers of the request, which the handler does not see yet
+	tailErr  error      // why they are refused
 	trimmed  bool       // trim has replaced the buffer of a response that waits
 	handled  bool       // the handler has returned, and its response is complete but for rest
 	opener   *h2Stream  // of a tunnel: the stream of its request, until the handler has returned
@@ -111,7 +112,8 @@ func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool)
 // check returns why the request is refused, nil if it is not.
 func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 	x, s := st.x, st.c.srv
-	x.body.beginFrames(head, st.endsWithHead())
+	ends, err := st.endsWithHead()
+	x.body.beginFrames(head, ends)
 	switch {
 	case head.Method.Len > message.MaxMethod:
 		return errMethodTooLong
@@ -119,6 +121,8 @@ func (st *h2Stream) check(head *message.Head, known *target.KnownHost) error {
 		return errTargetTooLong
 	case st.excess != nil:
 		return errHeadExceeds
+	case err != nil:
+		return err
 	}
 	if err := x.checkRequest(known); err != nil {
 		return err
@@ -147,6 +151,8 @@ var (
 	errHeadExceeds   = error(&ErrSmallBuffer{refusing(StatusRequestHeaderFieldsTooLarge, "the header list is too large, RFC 6585 §5", ErrSmallReadBuffer)})
 	errTargetTooLong = parseError(http1.ErrTargetTooLong)
 	errMethodTooLong = parseError(http1.ErrMethodTooLong)
+
+	errTrailersTooLarge = parseError(http1.ErrTrailerTooLarge)
 )
 
 // callHandler calls the handler, and remembers how long it took.
@@ -405,7 +411,7 @@ func (st *h2Stream) recycle() {
 	x.awaits100 = false
 	st.c, st.excess, st.reason = nil, nil, nil
 	st.judged, st.onLoop, st.taken, st.starved, st.messages, st.protocol = false, false, false, false, false, ""
-	st.got, st.owed, st.waited, st.paused, st.err = 0, 0, 0, 0, nil
+	st.got, st.owed, st.waited, st.paused, st.err, st.tailErr = 0, 0, 0, 0, nil, nil
 	st.window, st.fresh, st.body.last = 0, 0, 0
 	st.late, st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false, false
 	st.rest, st.restTail = nil, nil

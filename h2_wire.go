@@ -230,7 +230,7 @@ func (c *h2Conn) take(ev *http2.Event) (more bool) {
 	case http2.Data:
 		c.streams[ev.Slot].data(ev.Data, ev.End)
 	case http2.Trailers:
-		c.streams[ev.Slot].trailers(&c.spare.msg)
+		c.streams[ev.Slot].trailers(&c.spare.msg, ev.Excess)
 	case http2.Reset:
 		c.health.note(ev.Err)
 		c.streams[ev.Slot].lost(&h2Reset{ev.Code, ev.Err})

@@ -46,6 +46,60 @@ func TestTrailersOfRequests(t *testing.T) {
 	}
 }
 
+// Trailers beyond a limit are refused, as they are over HTTP/1. The handler must not see only a part of them.
+func TestTrailersThatAreTooLarge(t *testing.T) {
+	many := strings.Split(strings.Repeat("x-many: 1,", 30)+"x-last: 1", ",")
+	large := []string{"x-large: " + strings.Repeat("x", 8<<10)}
+	for _, streaming := range []bool{false, true} {
+		t.Run(fmt.Sprintf("StreamRequestBody=%v", streaming), func(t *testing.T) {
+			onSites(t, func(w *site) {
+				errs := make(chan error, 1)
+				w.serve(&gallop.Server{StreamRequestBody: streaming, MaxHeaderFields: 20, Handler: func(ctx *gallop.RequestCtx) {
+					if string(ctx.Path()) == "/alive" {
+						return
+					}
+					r := ctx.RequestBodyStream()
+					if r == nil {
+						w.t.Errorf("the handler was called, with %d bytes", len(ctx.PostBody()))
+						return
+					}
+					_, err := io.Copy(io.Discard, r)
+					for name := range ctx.Request.Header.AllTrailers() {
+						w.t.Errorf("the handler sees %s", name)
+					}
+					errs <- err
+				}})
+				c := w.dial()
+				check := func(id uint32) {
+					st := c.await(id)
+					if st.head.status() == 431 {
+						return
+					}
+					if err := await(w, errs); !streaming || err == nil || !strings.Contains(err.Error(), "trailer section is too large") {
+						w.t.Errorf("stream %d: status %d; the handler gets %v", id, st.head.status(), err)
+					}
+				}
+				for _, trailers := range [][]string{many, large} {
+					for _, body := range []string{"", "body"} {
+						for _, pause := range []time.Duration{0, time.Second} {
+							id := c.open("POST", "/", false)
+							if body != "" {
+								c.data(id, body, false)
+							}
+							time.Sleep(pause)
+							c.headers(id, true, trailers...)
+							check(id)
+						}
+					}
+					c.together(func() { c.headers(c.open("POST", "/", false), true, trailers...) })
+					check(c.next - 2)
+				}
+				c.wantAlive()
+			})
+		})
+	}
+}
+
 func TestTrailersOfResponses(t *testing.T) {
 	onSites(t, func(w *site) {
 		w.handle(func(ctx *gallop.RequestCtx) {
