@@ -298,6 +298,7 @@ func (st *h2Stream) awaitBytes() error {
 		st.invite()
 	}
 	start := time.Now()
+	var again time.Time // when a client that seems late is late
 	for st.body.len() == 0 && !st.ended {
 		switch {
 		case st.err != nil:
@@ -306,14 +307,21 @@ func (st *h2Stream) awaitBytes() error {
 			return ErrBodyClosed
 		}
 		by := st.readDeadline(start)
-		if !by.IsZero() && !time.Now().Before(by) {
+		if now := time.Now(); !by.IsZero() && !now.Before(by) {
 			if st.readBy.Load() != nil {
 				return os.ErrDeadlineExceeded
 			}
-			return errSlowBody
+			if !now.Before(again) {
+				if st.c.isLate(&st.doubt, true) {
+					return errSlowBody
+				}
+				again = now.Add(h2Tick)
+			}
+			by = again
 		}
 		st.wait(by)
 	}
+	st.doubt = 0
 	st.waited += time.Since(start)
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 // newH2 returns the wire of a connection that seat serves. input is what has arrived of it.
 func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
-	c := &h2Conn{srv: s, nc: seat.NC, id: seat.ID, lc: seat.Loop.Conn, seat: seat}
+	c := &h2Conn{srv: s, nc: seat.NC, id: seat.ID, lc: seat.Loop.Conn, seat: seat, served: 1}
 	began, _ := seat.Begun()
 	c.began = sinceEpoch(began)
 	c.times.idle = c.began
@@ -137,9 +137,7 @@ func (c *h2Conn) report(state conn.State) {
 func (c *h2Conn) look() (busy, full bool, err error) {
 	c.mu.Lock()
 	defer c.unlock()
-	if c.doubt == h2Suspected {
-		c.doubt = h2Read
-	}
+	c.noteServed()
 	c.flush()
 	c.watchTime()
 	if c.failed != nil || c.isDone() {

@@ -31,29 +31,32 @@ type h2Times struct {
 	shutdown uint16 // a shutdown has begun, and the last stream is not announced
 }
 
-// h2Doubt is what is known about a client that seems to be late. On a busy machine, the bytes that it owes may have arrived, and
-// the server has not read them.
+// h2Doubt is for something that a client seems to owe for too long: how often the connection had been served when that was noticed,
+// or 0. On a busy machine, the bytes may have arrived, and the server has not read them.
 //
-//	 late                 served               late
-//	──────▶ h2Suspected ────────▶ h2Read ──────────────▶ the connection fails
-type h2Doubt uint8
+//	     seems late          served, and still late a tick later
+//	0 ───────────────▶ served ──────────────────────────────────▶ the client is late
+type h2Doubt uint16
 
-const (
-	h2Suspected h2Doubt = 1 + iota // the connection is about to be served
-	h2Read                         // it was served since then
-)
-
-// isLate reports whether to end a connection whose client seems to be late, or has it served first. c is locked.
-func (c *h2Conn) isLate(late bool) bool {
-	d := &c.doubt
+// isLate reports whether a client is late that seems to be, or has the connection served first. c is locked.
+func (c *h2Conn) isLate(d *h2Doubt, seems bool) bool {
 	switch {
-	case !late:
+	case !seems:
 		*d = 0
 	case *d == 0:
-		*d = h2Suspected
+		*d = c.served
 		c.wake()
+	default:
+		return *d != c.served
 	}
-	return *d == h2Read
+	return false
+}
+
+// noteServed notes that the connection is served. c is locked.
+func (c *h2Conn) noteServed() {
+	if c.served++; c.served == 0 {
+		c.served = 1
+	}
 }
 
 // h2Epoch lies before the time at which synctest bubbles start.
@@ -214,7 +217,7 @@ func (c *h2Conn) tickConn(now int64, set *settings) {
 	}
 	block, settings := seen(&t.block, e.BlockOpen()), seen(&t.settings, e.SettingsUnacked())
 	switch {
-	case c.isLate(first > 0 && max(block, settings) > first):
+	case c.isLate(&c.doubt, first > 0 && max(block, settings) > first):
 		if block > first {
 			c.fail(errSlowBlock)
 		} else {
@@ -265,7 +268,8 @@ func (st *h2Stream) tick(now int64, set *settings) {
 	switch {
 	case st.collects:
 		st.credit()
-		if err := st.bodyLate(now, set); err != nil {
+		err := st.bodyLate(now, set)
+		if c.isLate(&st.doubt, err == errSlowBody) || err == errBodyMemory {
 			st.reason = err
 			st.endCollecting()
 			c.todo.push(st)
@@ -366,6 +370,7 @@ type h2Health struct {
 	timer  *time.Timer // for the next PING or its acknowledgment, or nil
 	heard  int64       // when bytes last arrived
 	ping   uint64      // data of the PING that is not acknowledged, or 0
+	doubt  h2Doubt     // about that
 	counts bool        // the program counts errors
 	errs   []*http2.Error
 }
@@ -445,6 +450,8 @@ func (c *h2Conn) checkHealth() {
 	switch {
 	case h.ping != 0 && c.engine.IsFull(): // the server itself reads nothing until the client does
 		h.timer.Reset(set.pong)
+	case h.ping != 0 && !c.isLate(&h.doubt, true):
+		h.timer.Reset(h2Tick)
 	case h.ping != 0:
 		c.broken = true
 		c.fail(errLostPing)
@@ -463,7 +470,7 @@ func (c *h2Conn) checkHealth() {
 // ponged takes the acknowledgment of a PING. c is locked.
 func (c *h2Conn) ponged(data uint64) {
 	if h := c.health; h != nil && h.ping != 0 && h.ping == data {
-		h.ping = 0
+		h.ping, h.doubt = 0, 0
 		h.timer.Reset(c.srv.h2.health.ping)
 	}
 }

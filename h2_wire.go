@@ -47,7 +47,8 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.
 	mu       sync.Mutex
-	doubt    h2Doubt // about a client that seems to be late
+	served   h2Doubt // how often it was served; wraps around, and is never 0
+	doubt    h2Doubt // about header blocks and SETTINGS
 	engine   http2.Conn
 	streams  []*h2Stream  // by slot
 	held     int32        // of streams that are not nil

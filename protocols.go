@@ -129,7 +129,8 @@ type HTTP2Config struct {
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. For a Server,
-	// other frames do not count as a response. Zero or a negative value means 15 seconds.
+	// other frames do not count as a response, and the connection is closed a second late, after a last look at what has
+	// arrived. Zero or a negative value means 15 seconds.
 	PingTimeout time.Duration
 
 	// WriteByteTimeout limits how long a connection waits until it can write at least one byte of its pending data. After

@@ -1,73 +1,136 @@
 package http2time_test
 
 import (
-	"bytes"
+	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"golang.org/x/net/http2"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
+// busyServer is a server on a loop that can be busy for a while, with a client that is connected to it.
+type busyServer struct {
+	*client
+	busy atomic.Bool // the next time that the loop reads, that takes 15 seconds
+}
+
+// onBusyServer runs f with a server in virtual time.
+func onBusyServer(t *testing.T, s *gallop.Server, f func(b *busyServer)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := new(busyServer)
+		s.Logger, s.Protocols = servertest.Quiet, new(gallop.Protocols)
+		s.Protocols.SetUnencryptedHTTP2(true)
+		ln := servertest.ListenOnLoop(s)
+		servertest.Kernel(s).Step = func(call string, _ int) {
+			if call == "read" && b.busy.CompareAndSwap(true, false) {
+				time.Sleep(15 * time.Second)
+			}
+		}
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ln) }()
+		nc, server := wiretest.Pipe()
+		ln.Connect(server)
+		b.client = newClient(t, nc)
+		f(b)
+		nc.Close()
+		_ = s.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// wantFrames checks whether some text is among the frames that have come, and returns them.
+func (b *busyServer) wantFrames(text string, want bool) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if got := strings.Join(b.got, "\n"); strings.Contains(got, text) != want {
+		b.t.Errorf("%q is expected: %v; got %s", text, want, got)
+	}
+}
+
 // A client is not late if its bytes have arrived, and the server was too busy to read them.
 func TestBusyServerDoesNotBlameItsClients(t *testing.T) {
 	for name, acked := range map[string]bool{"acknowledged": true, "not acknowledged": false} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testBusyServer(t, acked) })
+			onBusyServer(t, &gallop.Server{Handler: func(*gallop.RequestCtx) {}}, func(b *busyServer) {
+				b.silent = true
+				b.begin()
+				time.Sleep(5 * time.Second)
+				b.busy.Store(true)
+				if acked {
+					_ = b.WriteSettingsAck()
+				}
+				_ = b.WritePing(false, [8]byte{1})
+				time.Sleep(25 * time.Second)
+				b.wantFrames("SETTINGS_TIMEOUT", !acked)
+			})
 		})
 	}
 }
 
-func testBusyServer(t *testing.T, acked bool) {
-	s := &gallop.Server{Logger: servertest.Quiet, Protocols: new(gallop.Protocols), Handler: func(*gallop.RequestCtx) {}}
-	s.Protocols.SetUnencryptedHTTP2(true)
-	ln := servertest.ListenOnLoop(s)
-	var busy atomic.Bool
-	servertest.Kernel(s).Step = func(call string, _ int) {
-		if call == "read" && busy.CompareAndSwap(true, false) {
-			time.Sleep(15 * time.Second)
+// A PING is not lost if its acknowledgment has arrived, and the server was too busy to read it.
+func TestBusyServerLosesNoPing(t *testing.T) {
+	for name, acked := range map[string]bool{"acknowledged": true, "not acknowledged": false} {
+		t.Run(name, func(t *testing.T) {
+			s := &gallop.Server{Handler: func(*gallop.RequestCtx) {}, HTTP2: &gallop.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}}
+			onBusyServer(t, s, func(b *busyServer) {
+				b.deaf = !acked
+				b.begin()
+				time.Sleep(9 * time.Second)
+				b.busy.Store(true) // when the acknowledgment arrives
+				if !acked {
+					time.AfterFunc(2*time.Second, func() { _ = b.WritePing(false, [8]byte{1}) })
+				}
+				time.Sleep(20 * time.Second)
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if len(b.pings) == 0 || b.ended.IsZero() != acked {
+					b.t.Errorf("%d PING frames; the connection ended at %v", len(b.pings), b.ended)
+				}
+			})
+		})
+	}
+}
+
+// A request body is not too slow if its bytes have arrived, and the server was too busy to read them.
+func TestBusyServerDoesNotBlameUploads(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		for _, sent := range []bool{true, false} {
+			t.Run(fmt.Sprintf("StreamRequestBody=%v/sent=%v", streaming, sent), func(t *testing.T) {
+				onBusyServer(t, &gallop.Server{StreamRequestBody: streaming, Handler: echoBody}, func(b *busyServer) {
+					b.begin()
+					id := b.open("POST", "/", false)
+					time.Sleep(4 * time.Second)
+					b.busy.Store(true)
+					b.data(id, "some", false)
+					if sent {
+						b.data(id, "body", true)
+					}
+					time.Sleep(25 * time.Second)
+					b.wantFrames(":status=200", sent)
+					b.wantFrames(":status=408", !sent)
+				})
+			})
 		}
 	}
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ln) }()
-	client, server := wiretest.Pipe()
-	ln.Connect(server)
-	fr := http2.NewFramer(io.Discard, client)
-	var out bytes.Buffer
-	to := http2.NewFramer(&out, nil)
-	out.WriteString(http2.ClientPreface)
-	_ = to.WriteSettings()
-	_, _ = client.Write(out.Bytes())
-	time.Sleep(5 * time.Second)
-	busy.Store(true)
-	out.Reset()
-	if acked {
-		_ = to.WriteSettingsAck()
-	}
-	_ = to.WritePing(false, [8]byte{1})
-	_, _ = client.Write(out.Bytes())
-	time.Sleep(25 * time.Second)
-	_ = s.Close()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	timedOut := false
-	for {
-		f, err := fr.ReadFrame()
-		if err != nil {
-			break
-		}
-		if away, ok := f.(*http2.GoAwayFrame); ok && away.ErrCode == http2.ErrCodeSettingsTimeout {
-			timedOut = true
-		}
-	}
-	if timedOut == acked {
-		t.Errorf("the server says that the client was late: %v", timedOut)
+}
+
+// echoBody sends the body back, or 408 if it cannot be read.
+func echoBody(ctx *gallop.RequestCtx) {
+	if r := ctx.RequestBodyStream(); r == nil {
+		ctx.SetBody(ctx.PostBody())
+	} else if body, err := io.ReadAll(r); err == nil {
+		ctx.SetBody(body)
+	} else {
+		ctx.Error(err.Error(), 408)
 	}
 }

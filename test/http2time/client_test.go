@@ -58,10 +58,7 @@ func talk(t *testing.T, configure func(s *gallop.Server), f func(c *client, s *g
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &client{t: t, Conn: nc, Framer: http2.NewFramer(nc, nc), next: 1, body: map[uint32]string{}, credits: true}
-			c.enc = hpack.NewEncoder(&c.block)
-			c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-			f(c, s)
+			f(newClient(t, nc), s)
 			nc.Close()
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -71,6 +68,13 @@ func talk(t *testing.T, configure func(s *gallop.Server), f func(c *client, s *g
 			}
 		})
 	})
+}
+
+func newClient(t *testing.T, nc net.Conn) *client {
+	c := &client{t: t, Conn: nc, Framer: http2.NewFramer(nc, nc), next: 1, body: map[uint32]string{}, credits: true}
+	c.enc = hpack.NewEncoder(&c.block)
+	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	return c
 }
 
 // begin sends the preface and settings, and begins to read.
