@@ -24,6 +24,7 @@ type requestBody struct {
 	err       error         // why it could not be read to its end
 	got       int64         // bytes of data so far
 	waited    time.Duration // for them
+	looked    bool          // the last read was a last look, see armByRate
 	handle    *bodyHandle   // what the handler reads from
 	unseen    []byte        // what of the handle's the handler has left, see leave
 }
@@ -36,7 +37,7 @@ func (b *requestBody) begin(head *message.Head) {
 		return
 	}
 	b.kind, b.announced, b.left = head.Body, head.Length, head.Length
-	b.whole, b.err, b.got, b.waited, b.handle, b.unseen = false, nil, 0, 0, nil, nil
+	b.whole, b.err, b.got, b.waited, b.looked, b.handle, b.unseen = false, nil, 0, 0, false, nil, nil
 	if head.Body == message.Chunked {
 		b.chunks = http1.ChunkReader{}
 	}
@@ -256,26 +257,31 @@ func (b *requestBody) fail(err error) error {
 
 // fill reads more into the input buffer.
 func (b *requestBody) fill() error {
-	start, err := b.beforeRead()
-	if err != nil {
-		return err
+	for {
+		start, err := b.beforeRead()
+		if err != nil {
+			return err
+		}
+		if err = b.x.wire.Input.Read(); !b.afterRead(start, err) {
+			return err
+		}
 	}
-	err = b.x.wire.Input.Read()
-	b.waited += time.Since(start)
-	return err
 }
 
 // readConn reads into p without the input buffer, which is empty.
 func (b *requestBody) readConn(p []byte) (int, error) {
-	start, err := b.beforeRead()
-	if err != nil {
-		return 0, err
+	for {
+		start, err := b.beforeRead()
+		if err != nil {
+			return 0, err
+		}
+		b.x.wire.Input.AllRead = false
+		n, err := b.x.wire.NC.Read(p)
+		b.x.wire.Input.Count(n)
+		if !b.afterRead(start, err) {
+			return n, err
+		}
 	}
-	b.x.wire.Input.AllRead = false
-	n, err := b.x.wire.NC.Read(p)
-	b.x.wire.Input.Count(n)
-	b.waited += time.Since(start)
-	return n, err
 }
 
 // beforeRead says 100 if the client waits for that, writes what it may wait for,
@@ -297,22 +303,43 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 	return start, nil
 }
 
-// armByRate gives the client the time that it has for more of the body, and reports whether it has any.
+// On a busy machine, bytes may lie unread in the socket when the time for them is over. A body that seems late therefore gets a last
+// look: a read that waits for lastLook only. If it finds bytes without waiting, there may be more of them, and another look follows.
+const (
+	lastLook = 5 * time.Millisecond
+	atOnce   = time.Millisecond // a read that took no longer has not waited
+)
+
+// armByRate gives the client the time that it has for more of the body. It reports false if that is over, and the last look as well.
 func (b *requestBody) armByRate(start time.Time) bool {
 	c := b.x.wire
 	var at time.Time
 	if c.set.bodyRate > 0 {
-		budget := bodyBudget(b.got, c.set.bodyRate) - b.waited
-		if budget <= 0 {
-			return false
-		}
-		at = start.Add(budget)
+		at = start.Add(bodyBudget(b.got, c.set.bodyRate) - b.waited)
 	}
 	at = clock.Earlier(at, clock.After(b.x.began, b.x.readTimeout))
+	late := !at.IsZero() && !start.Before(at)
+	if late && b.looked {
+		return false
+	}
+	if b.looked = late; late {
+		at = start.Add(lastLook)
+	}
 	if in := &c.Input; at.IsZero() || in.Deadline.Before(at) || in.Deadline.After(at.Add(time.Second/4)) {
 		in.ArmExactly(at)
 	}
 	return true
+}
+
+// afterRead notes how long a read took that has begun at start. If the read has reached its deadline, again asks for a last look.
+func (b *requestBody) afterRead(start time.Time, err error) (again bool) {
+	in, end := &b.x.wire.Input, time.Now()
+	took := end.Sub(start)
+	b.waited += took
+	if err == nil && took < atOnce {
+		b.looked = false
+	}
+	return clock.IsTimeout(err) && !b.looked && in.ByHand.Load() == nil && !b.isCut() && !end.Before(in.Deadline)
 }
 
 // flushOutput says 100 if the client waits for that, and writes what it may wait for. If
