@@ -20,7 +20,7 @@ const h2HandlerWait = 10 * time.Second
 
 // resolveLimits sets the limits that connections share.
 func (l *h2Conns) resolveLimits(s *Server) {
-	l.handlers.Limit = math.MaxInt64 // not 0, because Stats needs the number of slots that are taken
+	l.handlers.Limit = math.MaxInt64
 	if n := s.MaxConcurrentHandlers; n >= 0 {
 		l.handlers.Limit = int64(orDefault(n, s.set.MaxConns))
 	}

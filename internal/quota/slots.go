@@ -11,7 +11,7 @@ import (
 // Slots limits how many things run at the same time. A user without a slot waits in a line. A slot that becomes free goes to
 // the first waiter, so that new users do not overtake those that wait. Set Limit before the first use.
 type Slots struct {
-	Limit int64 // 0 means no limit
+	Limit int64 // must be positive
 
 	_       [64]byte // the fields below change often, so they have a cache line of their own
 	taken   atomic.Int64
@@ -35,7 +35,7 @@ type Waiter struct {
 
 // Take takes a slot. It reports false if all slots are taken.
 func (s *Slots) Take() bool {
-	if s.Limit == 0 || s.taken.Add(1) <= s.Limit {
+	if s.taken.Add(1) <= s.Limit {
 		return true
 	}
 	s.Give(1) // not only a decrement: the extra slot may have kept another one from a waiter
@@ -44,16 +44,13 @@ func (s *Slots) Take() bool {
 
 // Give gives back n slots.
 func (s *Slots) Give(n int) {
-	if s.Limit == 0 {
-		return
-	}
 	s.taken.Add(-int64(n))
 	if s.waiting.Load() > 0 {
 		s.pass()
 	}
 }
 
-// Taken returns how many slots are taken. If there is no limit, Taken returns 0.
+// Taken returns how many slots are taken.
 func (s *Slots) Taken() int64 { return s.taken.Load() }
 
 // Wait puts w at the end of the line, unless w is in the line.

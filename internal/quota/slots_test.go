@@ -40,17 +40,6 @@ func TestSlotsInLine(t *testing.T) {
 	}
 }
 
-// Without a limit, there is always a slot.
-func TestSlotsUnlimited(t *testing.T) {
-	var s Slots
-	for range 10 {
-		if !s.Take() {
-			t.Fatal("no slot")
-		}
-	}
-	s.Give(10)
-}
-
 // Users that take, wait and leave at the same time never exceed the limit, lose no slot, and leave no waiter alone.
 func TestSlotsTogether(t *testing.T) {
 	const limit, users, rounds = 3, 12, 3000
