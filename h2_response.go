@@ -240,6 +240,9 @@ func (st *h2Stream) writeHead(o *outgoing, end bool) bool {
 		dst = hpack.AppendContentLength(dst, uint64(length))
 	}
 	c.engine.EndHead(st.id, dst, true, end)
+	if i := l.FindID(field.Priority); i >= 0 {
+		c.engine.MergePriority(st.id, l.Value(i))
+	}
 	if h.head.Flags&message.ConnectionClose != 0 || c.srv.endsAfter(c.turns) {
 		c.engine.Shutdown()
 	}

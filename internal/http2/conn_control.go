@@ -196,15 +196,19 @@ func (c *Conn) failPriority(id uint32, err *Error, ev *Event) *Error {
 	return c.abuse.take(controlFrames, 1)
 }
 
-// takePriorityUpdate takes PRIORITY_UPDATE (RFC 9218 §7.1). An update for a stream that is not open is dropped.
+// takePriorityUpdate takes PRIORITY_UPDATE (RFC 9218 §7.1). An update for a closed stream, or with an invalid value, is dropped.
 func (c *Conn) takePriorityUpdate(payload []byte) *Error {
 	id := u31(payload)
-	if id == 0 || c.cfg.Role == Client {
+	if id%2 == 0 || c.cfg.Role == Client {
 		return ErrPriorityUpdate
 	}
 	p, ok := ParsePriority(payload[4:])
-	if slot := c.streams.find(id); ok && slot != noSlot {
+	switch slot := c.streams.find(id); {
+	case !ok:
+	case slot != noSlot:
 		c.setPriority(slot, p)
+	case c.isIdle(id) && !c.closed.noteEarly(id, p, c.maxStreams()-c.Streams()) && c.own.unacked == 0:
+		return ErrEarlyPriorities
 	}
 	return nil
 }
@@ -221,10 +225,14 @@ func (c *Conn) setPriority(slot int, p Priority) {
 	}
 }
 
-// SetPriority sets the priority of a stream whose response has a Priority field. It replaces what the client asked for (RFC 9218
-// §8).
-func (c *Conn) SetPriority(id uint32, p Priority) {
-	if slot := c.streams.find(id); slot != noSlot {
+// MergePriority takes the Priority field of a response, which replaces what the client asked for (RFC 9218 §8). The client's value
+// counts where the field says nothing.
+func (c *Conn) MergePriority(id uint32, value []byte) {
+	slot := c.streams.find(id)
+	if slot == noSlot {
+		return
+	}
+	if p, ok := mergePriority(c.streams.slots[slot].priority, value); ok {
 		c.setPriority(slot, p)
 	}
 }

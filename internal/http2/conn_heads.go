@@ -62,6 +62,7 @@ func (c *Conn) discard(in []byte, m *Message) (fatal *Error) {
 // newRequest takes the head of a request on a new stream.
 func (c *Conn) newRequest(id uint32, in []byte, end bool, verdict *Error, m *Message, ev *Event) *Error {
 	c.closed.use(id)
+	early, wasEarly := c.closed.takeEarly(id)
 	ignored := c.shutdown == lastAnnounced
 	if !ignored && verdict == nil && c.isCrowded() {
 		verdict = ErrRefused
@@ -91,7 +92,10 @@ func (c *Conn) newRequest(id uint32, in []byte, end bool, verdict *Error, m *Mes
 	slot := c.open(id)
 	st := &c.streams.slots[slot]
 	st.gotHead = true
-	if m.prioritized {
+	if wasEarly {
+		m.Priority = early
+	}
+	if m.prioritized || wasEarly {
 		st.priority, st.explicit = m.Priority, true
 	}
 	if m.Head.Body == message.Fixed && out.excess == nil {
@@ -106,9 +110,12 @@ func (c *Conn) newRequest(id uint32, in []byte, end bool, verdict *Error, m *Mes
 
 // isCrowded reports whether the peer has too many streams: open ones, or ones that the caller has not released.
 func (c *Conn) isCrowded() bool {
-	limit := int(min(c.own.newestValues().maxConcurrentStreams, 1<<14))
+	limit := c.maxStreams()
 	return int(c.streams.live) >= limit || int(c.streams.used) >= 2*limit
 }
+
+// maxStreams returns how many streams the peer may have open at a time.
+func (c *Conn) maxStreams() int { return int(min(c.own.newestValues().maxConcurrentStreams, 1<<14)) }
 
 // open adds a stream to the table.
 func (c *Conn) open(id uint32) (slot int) {

@@ -108,6 +108,12 @@ func TestFrameRules(t *testing.T) {
 		{"PRIORITY_UPDATE of 3 bytes", frame(typePriorityUpdate, 0, 0, "abc"), "C FRAME_SIZE_ERROR"},
 		{"PRIORITY_UPDATE that is no dictionary", request(1) + frame(typePriorityUpdate, 0, 0, number(1), "=;"), ""},
 		{"PRIORITY_UPDATE for an idle stream", frame(typePriorityUpdate, 0, 0, number(9), "u=1"), ""},
+		{"PRIORITY_UPDATE for a stream of the server", frame(typePriorityUpdate, 0, 0, number(2), "u=1"), "C PROTOCOL_ERROR"},
+		{"PRIORITY_UPDATE for as many idle streams as permitted", early(1, 10) + early(1, 10), ""},
+		{"PRIORITY_UPDATE for too many idle streams", early(1, 11), "C PROTOCOL_ERROR"},
+		{"PRIORITY_UPDATE for too many idle streams beside open ones", request(1) + request(3) + early(5, 9), "C PROTOCOL_ERROR"},
+		{"PRIORITY_UPDATE for idle streams that are opened", early(1, 10) + request(19) + early(21, 9), ""},
+		{"PRIORITY_UPDATE for closed streams", done(101) + early(1, 50), ""},
 
 		{"RST_STREAM of 3 bytes", request(1) + frame(typeRSTStream, 0, 1, "abc"), "C FRAME_SIZE_ERROR"},
 		{"RST_STREAM of 5 bytes", request(1) + frame(typeRSTStream, 0, 1, "abcde"), "C FRAME_SIZE_ERROR"},
@@ -142,6 +148,15 @@ func TestFrameRules(t *testing.T) {
 		{"PRIORITY that depends on itself, closed", done(1) + frame(typePriority, 0, 1, number(1), "\x10"), "S 1 PROTOCOL_ERROR"},
 		{"PRIORITY on an idle stream", frame(typePriority, 0, 9, prio) + request(1), ""},
 	})
+}
+
+// early returns PRIORITY_UPDATE frames for n streams.
+func early(first uint32, n int) (frames string) {
+	for range n {
+		frames += frame(typePriorityUpdate, 0, 0, number(first), "u=1")
+		first += 2
+	}
+	return frames
 }
 
 // RFC 9113 §4.3 and §6.10.

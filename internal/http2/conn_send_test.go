@@ -244,7 +244,7 @@ func TestChangesWhileWaiting(t *testing.T) {
 	s.next(t, 1)
 	s.c.Reset(1, InternalError)
 	s.next(t, 3)
-	s.c.SetPriority(3, Priority{Urgency: 6})
+	s.c.MergePriority(3, []byte("u=6"))
 	s.next(t, 3)
 	s.c.Release(3)
 	s.next(t, 0)

@@ -87,7 +87,7 @@ func TestUnknownStreams(t *testing.T) {
 		s.c.Reset(id, Cancel)
 		s.c.Consumed(id, 1<<20)
 		s.c.GrowWindow(id, 1<<20)
-		s.c.SetPriority(3, Priority{})
+		s.c.MergePriority(3, []byte("u=0"))
 		s.c.Release(id)
 		s.c.Release(id)
 	}

@@ -47,7 +47,8 @@ var (
 	ErrConnWindow       = connError(FlowControlError, "conn_window", "DATA exceeds the window of the connection (RFC 9113 §6.9)")
 	ErrConnOverflow     = connError(FlowControlError, "conn_overflow", "WINDOW_UPDATE makes the window of the connection larger than 2^31-1 (RFC 9113 §6.9.1)")
 	ErrConnIncrement    = connError(ProtocolError, "conn_increment", "WINDOW_UPDATE of 0 for the connection (RFC 9113 §6.9)")
-	ErrPriorityUpdate   = connError(ProtocolError, "priority_update", "PRIORITY_UPDATE for stream 0, or from a server (RFC 9218 §7.1)")
+	ErrPriorityUpdate   = connError(ProtocolError, "priority_update", "PRIORITY_UPDATE for a stream that no client opens, or from a server (RFC 9218 §7.1)")
+	ErrEarlyPriorities  = connError(ProtocolError, "early_priorities", "PRIORITY_UPDATE for too many streams that are not open (RFC 9218 §7.1)")
 )
 
 // ErrInadequateSecurity is for callers that find the TLS connection too weak, see [Conn.Fail].

@@ -270,10 +270,18 @@ func split(stream uint32, n int, block string) (frames string) {
 
 func TestPriorityOfRequests(t *testing.T) {
 	s := started(t)
-	s.feed([]byte(headers(1, flagEndStream, with(get, "priority: u=1, i")...) + request(3) + frame(typePriorityUpdate, 0, 0, number(3), "u=6")))
-	for id, want := range map[uint32]Priority{1: {1, true}, 3: {6, false}} {
+	update := func(stream uint32, value string) string {
+		return frame(typePriorityUpdate, 0, 0, number(stream), value)
+	}
+	s.feed([]byte(headers(1, flagEndStream, with(get, "priority: u=1, i")...) + request(3) + update(3, "u=6") +
+		update(5, "u=5") + update(5, "u=4, i") + update(7, "u=0") + request(5) + // in advance
+		headers(9, flagEndStream, with(get, "priority: u=2", "priority: i")...)))
+	for id, want := range map[uint32]Priority{1: {1, true}, 3: {6, false}, 5: {4, true}, 9: {2, true}} {
 		if got := s.c.streams.slots[s.c.streams.find(id)].priority; got != want {
 			t.Errorf("stream %d: %v, want %v", id, got, want)
 		}
+	}
+	if n := len(s.c.closed.resets.early); n != 0 {
+		t.Errorf("%d priorities are remembered", n)
 	}
 }

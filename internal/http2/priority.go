@@ -17,7 +17,11 @@ const urgencies = 8
 // Unknown keys, and values of a wrong type, are ignored. ok is false if the value is not a dictionary. The caller then ignores
 // the whole value (RFC 8941 §4.2).
 func ParsePriority[S ascii.Text](value S) (p Priority, ok bool) {
-	p = defaultPriority
+	return mergePriority(defaultPriority, value)
+}
+
+// mergePriority changes p as a value of a Priority field says. Keys that are not in the value leave p as it is.
+func mergePriority[S ascii.Text](p Priority, value S) (_ Priority, ok bool) {
 	d := dictionary[S]{rest: ascii.TrimOWS(value)}
 	for d.next() {
 		switch n, isInt := d.integer(); {

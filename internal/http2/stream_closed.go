@@ -1,7 +1,8 @@
 package http2
 
-// closedStreams knows enough about streams that are not in the table to treat late frames as RFC 9113 §5.1 says. It takes a
-// fixed amount of memory: it remembers the newest resets, and the newest gap between identifiers.
+// closedStreams knows enough about streams that are not in the table to treat early and late frames as RFC 9113 §5.1 says. Its memory
+// is bounded: it remembers the newest resets, the newest gap between identifiers, and priorities of streams that are about to be
+// opened.
 //
 //	… skippedFrom … skippedTo … highest     identifiers between the first two were never used
 type closedStreams struct {
@@ -10,14 +11,22 @@ type closedStreams struct {
 	skippedFrom uint32
 	skippedTo   uint32
 
-	resets *resets // nil until a stream is reset
+	resets *resets // nil until a stream is reset, or has a priority before it is opened
 }
 
-// resets remembers the newest streams that were reset.
+// resets remembers the newest streams that were reset. Hardly any connection has early priorities, so they are here, too.
 type resets struct {
 	newest  []uint32 // the identifiers, shifted left, and whether the peer reset the stream
 	oldest  uint8    // index in newest of the oldest one, if it is full
 	evicted bool     // older resets were forgotten
+
+	early []earlyPriority
+}
+
+// earlyPriority is the priority of a stream that is not opened yet (RFC 9218 §7).
+type earlyPriority struct {
+	id uint32
+	p  Priority
 }
 
 // keptResets is how many resets are remembered.
@@ -40,6 +49,42 @@ func (c *closedStreams) noteReset(id uint32, by resetBy) {
 		c.resets = new(resets)
 	}
 	c.resets.add(id, by)
+}
+
+// noteEarly remembers the priority of a stream that is not opened yet. It reports false if that makes more than limit streams.
+func (c *closedStreams) noteEarly(id uint32, p Priority, limit int) bool {
+	if c.resets == nil {
+		c.resets = new(resets)
+	}
+	for i := range c.resets.early {
+		if e := &c.resets.early[i]; e.id == id {
+			e.p = p
+			return true
+		}
+	}
+	if len(c.resets.early) >= limit {
+		return false
+	}
+	c.resets.early = append(c.resets.early, earlyPriority{id, p})
+	return true
+}
+
+// takeEarly returns the priority that was remembered for a stream that is opened now. It forgets those of older streams, which are
+// not going to be opened any more.
+func (c *closedStreams) takeEarly(id uint32) (p Priority, ok bool) {
+	if c.resets == nil {
+		return p, false
+	}
+	kept := c.resets.early[:0]
+	for _, e := range c.resets.early {
+		if e.id > id {
+			kept = append(kept, e)
+		} else if e.id == id {
+			p, ok = e.p, true
+		}
+	}
+	c.resets.early = kept
+	return p, ok
 }
 
 func (r *resets) add(id uint32, by resetBy) {
