@@ -79,20 +79,20 @@ func (b *body) BodyErr() error { return b.err }
 func (b *body) load() {
 	buf := b.buf[:0]
 	b.buf = nil // it may move while it grows
+	limit := int64(maxDrainedBody)
+	if b.whole > 0 {
+		limit = min(limit, b.whole)
+	}
 	var err error
 	switch {
 	case b.source != nil:
 		buf, err = b.source.readAll(buf)
 		b.source = nil
 	case b.stream != nil && writerTo(b.stream, nil) == nil:
-		limit := int64(maxDrainedBody)
-		if b.whole > 0 {
-			limit = min(limit, b.whole)
-		}
 		buf, err = appendStream(buf, b.stream, b.size, limit)
 		err = b.closed(err)
 	default:
-		sink := limitedSink{buf: buf}
+		sink := limitedSink{buf: buf, limit: int(limit)}
 		err = b.consume(&sink)
 		if buf = sink.buf; sink.err != nil {
 			err = sink.err // a StreamWriter does not report errors of its writes

@@ -245,14 +245,15 @@ func (s *sizedSink) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// limitedSink collects the output of a StreamWriter, up to maxDrainedBody bytes.
+// limitedSink collects the output of a StreamWriter, up to a limit in bytes.
 type limitedSink struct {
-	buf []byte
-	err error
+	buf   []byte
+	limit int
+	err   error
 }
 
 func (s *limitedSink) Write(p []byte) (int, error) {
-	if len(p) > maxDrainedBody-len(s.buf) {
+	if len(p) > s.limit-len(s.buf) {
 		s.err = ErrBodyTooLarge
 		return 0, s.err
 	}

@@ -248,3 +248,32 @@ func TestBeginResponseWhileReading(t *testing.T) {
 		c.want(c.await(id), 200, "body")
 	})
 }
+
+// If a handler replaces the body by a stream that reads it, the limit of the body applies to that stream.
+func TestStreamsThatReplaceBodies(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.serve(&gallop.Server{MaxRequestBodySize: 10, Handler: func(ctx *gallop.RequestCtx) {
+			body := ctx.RequestBodyStream() // not read yet, because of Expect
+			if body == nil {
+				return
+			}
+			longer := io.MultiReader(body, strings.NewReader("-tail"))
+			if string(ctx.Path()) == "/reader" { // one that cannot write itself
+				longer = struct{ io.Reader }{longer}
+			}
+			ctx.Request.SetBodyStream(longer, -1)
+			ctx.SetBody(ctx.PostBody())
+			ctx.SetBodyString(fmt.Sprint(string(ctx.Response.Body()), " ", ctx.Request.BodyErr()))
+		}})
+		c := w.dial()
+		for _, path := range []string{"/reader", "/writer"} {
+			for body, want := range map[string]string{"1234": "1234-tail <nil>", "12345678": " " + gallop.ErrBodyTooLarge.Error()} {
+				id := c.open("POST", path, false, "expect: 100-continue")
+				time.Sleep(time.Second)
+				c.data(id, body, true)
+				c.want(c.await(id), 200, want)
+			}
+		}
+		c.wantAlive()
+	})
+}
