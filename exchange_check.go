@@ -47,7 +47,8 @@ func (x *exchange) checkRequest(known *target.KnownHost) error {
 		}
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {
-		if host := head.Fields.Value(i); !known.IsValid(host) && !(len(host) == 0 && form != target.Origin) {
+		mayBeEmpty := form != target.Origin && x.h2 == nil // over HTTP/2, the scheme is http or https (RFC 9110 §4.2.1)
+		if host := head.Fields.Value(i); !known.IsValid(host) && !(len(host) == 0 && mayBeEmpty) {
 			return errBadHost
 		}
 	}

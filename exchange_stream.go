@@ -46,9 +46,11 @@ func (s *streamSink) flush() error {
 // gathers reports whether small pieces are to be collected, because each piece gets a frame of its own.
 func (s *streamSink) gathers() bool { return s.chunked || s.h2 != nil }
 
-// finish ends a body. It does nothing for a response without one.
+// finish ends a body, with trailers unless the response has none.
 func (s *streamSink) finish(trailers *field.List, none bool) error {
 	switch {
+	case s.h2 != nil && none:
+		return s.h2.endBody(nil)
 	case s.h2 != nil:
 		return s.h2.endBody(trailers)
 	case s.chunked && !none:

@@ -281,7 +281,7 @@ func (st *h2Stream) flush() error {
 	return st.mayWrite()
 }
 
-// endBody ends the stream, with trailers if there are any.
+// endBody ends the stream, with trailers if there are any. trailers may be nil.
 func (st *h2Stream) endBody(trailers *field.List) error {
 	c := st.c
 	c.mu.Lock()
@@ -291,7 +291,7 @@ func (st *h2Stream) endBody(trailers *field.List) error {
 	}
 	c.borrow()
 	st.writeLate()
-	if trailers.Len() > 0 {
+	if trailers != nil && trailers.Len() > 0 {
 		c.engine.WriteTrailers(st.id, trailers)
 	} else {
 		c.engine.WriteData(st.id, nil, true, h2Now())

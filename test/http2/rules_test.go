@@ -206,3 +206,52 @@ func TestConnectionWindowOfDroppedBodies(t *testing.T) {
 		}
 	})
 }
+
+// A client must follow a smaller table for received headers once it has acknowledged it (RFC 9113 §4.3.1).
+func TestDecoderTableSize(t *testing.T) {
+	for name, follows := range map[string]bool{"followed": true, "not followed": false} {
+		t.Run(name, func(t *testing.T) {
+			onSites(t, func(w *site) {
+				w.serve(&gallop.Server{HTTP2: &gallop.HTTP2Config{MaxDecoderHeaderTableSize: 100}, Handler: func(ctx *gallop.RequestCtx) {
+					ctx.SetBody(ctx.Request.Header.Peek("X-Name"))
+				}})
+				c := w.newClient()
+				c.mute.Store(true)
+				c.preface()
+				go c.read()
+				for _, value := range []string{"first", "first", "second"} {
+					c.want(c.get("/", "x-name: "+value), 200, value) // the size is still 4096
+				}
+				c.send(c.fr.WriteSettingsAck)
+				if follows {
+					c.enc.SetMaxDynamicTableSize(100)
+					for _, value := range []string{"first", "first", "second", strings.Repeat("x", 200)} {
+						c.want(c.get("/", "x-name: "+value), 200, value)
+					}
+					return
+				}
+				c.open("GET", "/", true)
+				if aways := c.awaitEnd(); len(aways) != 1 || aways[0].code != http2.ErrCodeCompression {
+					w.t.Errorf("GOAWAY %v", aways)
+				}
+			})
+		})
+	}
+}
+
+// After GOAWAY of a client, the server completes the streams of that client.
+func TestGoAwayOfClient(t *testing.T) {
+	onSites(t, func(w *site) {
+		w.handle(func(ctx *gallop.RequestCtx) {
+			time.Sleep(time.Second)
+			ctx.SetBody(ctx.PostBody())
+		})
+		c := w.dial()
+		slow, upload := c.open("GET", "/", true), c.open("POST", "/", false)
+		c.send(func() error { return c.fr.WriteGoAway(0, http2.ErrCodeNo, []byte("leaving")) })
+		c.data(upload, "body", true)
+		c.want(c.await(slow), 200, "")
+		c.want(c.await(upload), 200, "body")
+		c.wantAlive()
+	})
+}

@@ -128,6 +128,10 @@ func TestTrailersOfResponses(t *testing.T) {
 			case "/stream-only":
 				ctx.StreamResponse()
 				h.Set("Checksum", "abc")
+			case "/stream-304":
+				ctx.SetStatusCode(304)
+				ctx.StreamResponse()
+				h.Set("Checksum", "abc")
 			}
 		})
 		c := w.dial()
@@ -140,8 +144,14 @@ func TestTrailersOfResponses(t *testing.T) {
 				w.t.Errorf("%s: trailers %v", path, st.trailers)
 			}
 		}
-		if st := c.want(c.do("HEAD", "/body", ""), 200, ""); st.trailers != nil {
-			w.t.Errorf("HEAD: trailers %v", st.trailers)
+		for _, st := range []*stream{ // that have no body
+			c.want(c.do("HEAD", "/body", ""), 200, ""),
+			c.want(c.do("HEAD", "/stream", ""), 200, ""),
+			c.want(c.get("/stream-304"), 304, ""),
+		} {
+			if st.trailers != nil {
+				w.t.Errorf("stream %d: trailers %v", st.id, st.trailers)
+			}
 		}
 	})
 }
