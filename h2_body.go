@@ -211,7 +211,7 @@ func (st *h2Stream) readBody(p []byte) (n int, err error) {
 	st.fresh += n
 	st.used(n)
 	st.widen()
-	if st.ended && st.body.len() == 0 {
+	if st.ended && st.body.len() == 0 && st.tailErr == nil {
 		st.showTrailers()
 		return n, io.EOF
 	}
