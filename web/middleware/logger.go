@@ -128,7 +128,7 @@ func (l *logLine) Close() error {
 // release leaves the line to another request. The fields that begin sets may keep their values until then.
 func (l *logLine) release() {
 	l.err, l.attrs, l.ctx = nil, nil, nil
-	l.skip, l.streamed = false, false
+	l.canceled, l.skip, l.streamed = false, false, false
 	l.spare.Put(l)
 }
 

@@ -252,6 +252,7 @@ func TestLoggerAfterDisconnect(t *testing.T) {
 		<-c.Done()
 		return fmt.Errorf("query: %w", c.Err())
 	})
+	app.Get("/later", func(c *web.Ctx) error { return c.Status(500).SendString("no") })
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -267,5 +268,14 @@ func TestLoggerAfterDisconnect(t *testing.T) {
 	nc.Close()
 	if line := <-log; !strings.Contains(line, "level=INFO") || !strings.Contains(line, `status=500`) || !strings.Contains(line, `error="query: context canceled"`) {
 		t.Error(line)
+	}
+	nc, err = net.Dial("tcp4", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	io.WriteString(nc, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+	if line := <-log; !strings.Contains(line, "level=ERROR") {
+		t.Error("the next request:", line)
 	}
 }
