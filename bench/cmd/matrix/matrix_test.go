@@ -91,6 +91,9 @@ func TestCheck(t *testing.T) {
 		if row.name == "right" && (s.least != s.most || s.least < 1024+100 || s.least > 1024+200) {
 			t.Errorf("%d to %d bytes on the wire", s.least, s.most)
 		}
+		if s := (&server{name: puma, address: s.address}); row.name == "right" && (s.check(cell{row.kind, 1}) != nil || s.most != s.least+19) {
+			t.Errorf("%d to %d bytes from puma, which adds 19 bytes when it closes", s.least, s.most)
+		}
 		peer.Close()
 	}
 }
