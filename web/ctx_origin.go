@@ -29,7 +29,7 @@ func (c *Ctx) IPAddr() netip.Addr {
 // IP returns the IP address of the client as text, or "" if the address is not known. See [Ctx.IPAddr].
 func (c *Ctx) IP() string {
 	if ip := c.IPAddr(); ip.IsValid() {
-		return ip.String()
+		return clientTexts.of(ip)
 	}
 	return ""
 }
@@ -80,14 +80,16 @@ func (c *Ctx) Secure() bool { return c.Scheme() == "https" }
 
 // Host returns the host of the request in lower case, with its port if there is one. A host that a trusted proxy reported
 // takes precedence over the Host header. Clients can send any Host header, so do not base access decisions on the host.
-func (c *Ctx) Host() string {
+func (c *Ctx) Host() string { return string(c.lowHostPort()) } // short enough to be inlined, so that a caller may not have to allocate
+
+func (c *Ctx) lowHostPort() []byte {
 	host := c.hostPort()
 	for _, b := range host {
 		if b-'A' < 26 || b >= 0x80 {
-			return strings.ToLower(string(host))
+			return []byte(strings.ToLower(string(host)))
 		}
 	}
-	return string(host)
+	return host
 }
 
 func (c *Ctx) hostPort() []byte {

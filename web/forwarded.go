@@ -36,7 +36,12 @@ type origin struct {
 const maxHops = 32
 
 // forget prepares o for another request.
-func (o *origin) forget() { *o = origin{hops: o.hops[:0]} }
+func (o *origin) forget() {
+	o.known, o.hops = false, o.hops[:0]
+	if o.scheme != nil || o.host != nil {
+		o.scheme, o.host = nil, nil
+	}
+}
 
 // find finds the origin of a request.
 func (o *origin) find(config *Config, request *gallop.RequestCtx) {
@@ -59,7 +64,10 @@ func (o *origin) find(config *Config, request *gallop.RequestCtx) {
 func peerAddr(addr net.Addr) (ip netip.Addr, local bool) {
 	switch addr := addr.(type) {
 	case *net.TCPAddr:
-		return addr.AddrPort().Addr().Unmap().WithZone(""), false
+		if addr != nil {
+			ip, _ = netip.AddrFromSlice(addr.IP) // without the zone
+		}
+		return ip.Unmap(), false
 	case *net.UnixAddr:
 		return netip.Addr{}, true
 	case nil:
