@@ -98,13 +98,16 @@ func (e *LimitError) Error() string {
 func (o Limiter) Handler() web.Handler {
 	l := o.build()
 	return func(c *web.Ctx) error {
+		if c.Refused() != nil {
+			return c.Next()
+		}
 		s := limitStates.Get().(*limitState)
 		defer limitStates.Put(s)
 		known, cost := s.setClient(l, c), int64(1)
 		if l.Cost != nil {
 			cost = l.Cost(c)
 		}
-		if !known || cost <= 0 || c.Refused() != nil {
+		if !known || cost <= 0 {
 			return c.Next()
 		}
 		return l.run(c, s, cost)
@@ -115,6 +118,7 @@ func (o Limiter) Handler() web.Handler {
 type limiter struct {
 	Limiter
 	take   takeFunc
+	inKey  bool     // take reads the key of the only bucket from limitState.key
 	backup takeFunc // nil with FailClosed
 	denied *denials
 	policy string // the value of RateLimit-Policy
@@ -127,7 +131,7 @@ type limiter struct {
 }
 
 // takeFunc takes cost out of all buckets, or out of none, and sets their state. It gives back a negative cost.
-type takeFunc func(ctx context.Context, cost int64, buckets []Bucket) (taken bool, err error)
+type takeFunc func(ctx context.Context, cost int64, s *limitState) (taken bool, err error)
 
 // run limits one request.
 func (l *limiter) run(c *web.Ctx, s *limitState, cost int64) error {
@@ -145,7 +149,7 @@ func (l *limiter) run(c *web.Ctx, s *limitState, cost int64) error {
 	l.show(c, s)
 	err = c.Next()
 	if l.Refund != nil && l.Refund(c, err) {
-		if _, failed := take(context.WithoutCancel(c), -cost, s.buckets); failed != nil {
+		if _, failed := take(context.WithoutCancel(c), -cost, s); failed != nil {
 			l.warn(c, failed)
 		}
 	}
@@ -155,7 +159,7 @@ func (l *limiter) run(c *web.Ctx, s *limitState, cost int64) error {
 // takeOr takes from the Store and, if the Store fails, from the backup. It returns the function that a refund has to call.
 func (l *limiter) takeOr(c *web.Ctx, s *limitState, cost int64) (take takeFunc, taken bool, err error) {
 	asked := l.clock()
-	taken, err = l.take(c, cost, s.buckets)
+	taken, err = l.take(c, cost, s)
 	if err == nil {
 		if !taken {
 			l.denied.add(cost, asked, s.buckets)
@@ -169,8 +173,8 @@ func (l *limiter) takeOr(c *web.Ctx, s *limitState, cost int64) (take takeFunc, 
 	if l.backup == nil {
 		return nil, false, &web.Error{Status: gallop.StatusServiceUnavailable, Message: gallop.StatusMessage(gallop.StatusServiceUnavailable), Err: err}
 	}
-	s.begin(l) // because the algorithm may have changed the buckets
-	taken, err = l.backup(c, cost, s.buckets)
+	s.beginAgain(l) // because the algorithm may have changed the buckets
+	taken, err = l.backup(c, cost, s)
 	return l.backup, taken, err
 }
 

@@ -26,6 +26,9 @@ func (o Limiter) build() *limiter {
 		panic(fmt.Sprintf("middleware: the Name %q of a Limiter has characters that are not allowed", l.Name))
 	}
 	l.take = l.Algorithm.on(l.Store)
+	if store, ok := l.Store.(*MemoryStore); ok && len(l.Rates) == 1 && l.Algorithm != SlidingWindow {
+		l.take, l.inKey = l.Algorithm.inMemory(store), true
+	}
 	if !l.FailClosed {
 		l.backup = l.Algorithm.on(new(MemoryStore))
 	}

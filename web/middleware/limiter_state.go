@@ -12,7 +12,7 @@ import (
 
 // limitState is what a Limiter needs for one request. It is pooled.
 type limitState struct {
-	key     []byte // of the buckets, up to the client
+	key     []byte // of the buckets, up to the client; with limiter.inKey the whole key of the only bucket
 	buckets []Bucket
 	text    []byte
 }
@@ -47,12 +47,28 @@ func appendClient(b []byte, key string) []byte {
 //	NAME:{CLIENT}:RATE
 func (s *limitState) begin(l *limiter) {
 	s.buckets = s.buckets[:0]
+	if l.inKey {
+		r := &l.Rates[0]
+		s.key = append(s.key, l.suffixes[0]...)
+		s.buckets = append(s.buckets, Bucket{Limit: r.Limit, Window: r.Window, Burst: r.Burst})
+		return
+	}
 	for i := range l.Rates {
 		r := &l.Rates[i]
 		key := append(s.key, l.suffixes[i]...)
 		s.buckets = append(s.buckets, Bucket{Key: string(key), Limit: r.Limit, Window: r.Window, Burst: r.Burst})
 		s.key = key[:len(s.key)] // which may have more room now
 	}
+}
+
+// beginAgain sets the buckets for a Store that reads their keys from them.
+func (s *limitState) beginAgain(l *limiter) {
+	if !l.inKey {
+		s.begin(l)
+		return
+	}
+	r := &l.Rates[0]
+	s.buckets[0] = Bucket{Key: string(s.key), Limit: r.Limit, Window: r.Window, Burst: r.Burst}
 }
 
 // exceeded returns the index of the bucket for which the client has to wait longest.

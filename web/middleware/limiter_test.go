@@ -489,3 +489,46 @@ func ExampleLimiter() {
 	// 429 Too Many Requests
 	// limit "default";q=2;w=3600, retry after "1800"
 }
+
+// A Limiter with one rate finds its values in a MemoryStore under the same keys as in other stores.
+func TestLimiterKeysInMemoryStore(t *testing.T) {
+	for name, algorithm := range map[string]middleware.RateAlgorithm{"TokenBucket": middleware.TokenBucket, "FixedWindow": middleware.FixedWindow} {
+		t.Run(name, func(t *testing.T) {
+			store := new(middleware.MemoryStore)
+			limiter := middleware.Limiter{Algorithm: algorithm, Store: store, Name: "n", Key: byHeader("User"),
+				Rates: []middleware.Rate{{Limit: 1, Window: time.Hour}}}
+			app := newApp(limiter)
+			app.Get("/", says("ok"))
+			limiter.Store = plainLimits{store}
+			other := newApp(limiter)
+			other.Get("/", says("ok"))
+			limiter.Store, limiter.FailClosed = store, true
+			closed := newApp(limiter)
+			closed.Get("/", says("ok"))
+			want := func(app *web.App, status int) {
+				t.Helper()
+				if a := ask(t, app, "GET", "/", "User: ada"); a.status != status {
+					t.Errorf("%d, want %d", a.status, status)
+				}
+			}
+			want(app, 200)
+			want(app, 429)
+			store.Delete(t.Context(), "n:{ada}:default")
+			want(other, 200)
+			want(other, 429)
+			want(app, 429)
+			store.Set(t.Context(), "n:{ada}:default", []byte("not a number"), time.Hour)
+			want(closed, 503)
+			want(app, 200) // counts for itself
+			want(app, 429)
+		})
+	}
+}
+
+// plainLimits hides that a store is a MemoryStore.
+type plainLimits struct{ limits }
+
+type limits interface {
+	middleware.Counter
+	middleware.Taker
+}

@@ -29,16 +29,35 @@ const (
 )
 
 // on returns the function that takes from a store with this algorithm. It panics if the store lacks a method.
-func (a RateAlgorithm) on(s Store) takeFunc {
+func (a RateAlgorithm) on(store Store) takeFunc {
+	var take func(ctx context.Context, cost int64, buckets []Bucket) (taken bool, err error)
 	switch a {
 	case TokenBucket:
-		return need[Taker]("Limiter with TokenBucket", s).Take
+		take = need[Taker]("Limiter with TokenBucket", store).Take
 	case FixedWindow:
-		return windows{need[Counter]("Limiter with FixedWindow", s)}.fixed
+		take = windows{need[Counter]("Limiter with FixedWindow", store)}.fixed
 	case SlidingWindow:
-		return windows{need[Counter]("Limiter with SlidingWindow", s)}.sliding
+		take = windows{need[Counter]("Limiter with SlidingWindow", store)}.sliding
+	default:
+		panic(fmt.Sprintf("middleware: a Limiter has the unknown Algorithm %d", a))
 	}
-	panic(fmt.Sprintf("middleware: a Limiter has the unknown Algorithm %d", a))
+	return func(ctx context.Context, cost int64, s *limitState) (bool, error) { return take(ctx, cost, s.buckets) }
+}
+
+// inMemory returns the function that takes from a MemoryStore with this algorithm, which is TokenBucket or FixedWindow. The function is for a
+// Limiter with one rate. It reads the key from limitState.key.
+func (a RateAlgorithm) inMemory(store *MemoryStore) takeFunc {
+	if a == TokenBucket {
+		return func(ctx context.Context, cost int64, s *limitState) (bool, error) {
+			return store.takeKnown(ctx, cost, s.key, &s.buckets[0])
+		}
+	}
+	return func(ctx context.Context, cost int64, s *limitState) (bool, error) {
+		return takeFixed(cost, &s.buckets[0], func(n int64, ttl time.Duration) (int64, time.Duration, error) {
+			ctx, ttl := lasting(ctx, n, ttl)
+			return store.incrKnown(ctx, s.key, n, ttl)
+		})
+	}
 }
 
 // windows counts in the counters of a store.
@@ -68,33 +87,44 @@ func (w windows) all(cost int64, buckets []Bucket, one func(cost int64, b *Bucke
 // fixed takes from windows that begin with their first request.
 func (w windows) fixed(ctx context.Context, cost int64, buckets []Bucket) (taken bool, err error) {
 	return w.all(cost, buckets, func(cost int64, b *Bucket) (bool, error) {
-		n, left, err := w.add(ctx, b.Key, cost, b.Window)
-		if err != nil {
-			return false, err
-		}
-		taken := n <= b.Limit || cost < 0
-		b.RetryAfter, b.ResetAfter = 0, left
-		if !taken {
-			if n, _, err = w.add(ctx, b.Key, -cost, 0); err != nil {
-				return false, err
-			}
-			b.RetryAfter = max(left, 1)
-			if cost > b.Limit {
-				b.RetryAfter = -1
-			}
-		}
-		b.Left = max(b.Limit-max(n, 0), 0)
-		return taken, nil
+		return takeFixed(cost, b, func(n int64, ttl time.Duration) (int64, time.Duration, error) { return w.add(ctx, b.Key, n, ttl) })
 	})
 }
 
-// add adds n to a counter. If n is negative, a counter that is missing is created only for a moment.
-func (w windows) add(ctx context.Context, key string, n int64, ttl time.Duration) (value int64, left time.Duration, err error) {
-	if n < 0 {
-		ttl = undoTTL
-		ctx = context.WithoutCancel(ctx) // or the cost would be lost
+// takeFixed takes from a window that begins with its first request. The function add adds n to the counter of the bucket.
+func takeFixed(cost int64, b *Bucket, add func(n int64, ttl time.Duration) (value int64, left time.Duration, err error)) (taken bool, err error) {
+	n, left, err := add(cost, b.Window)
+	if err != nil {
+		return false, err
 	}
+	taken = n <= b.Limit || cost < 0
+	b.RetryAfter, b.ResetAfter = 0, left
+	if !taken {
+		if n, _, err = add(-cost, 0); err != nil {
+			return false, err
+		}
+		b.RetryAfter = max(left, 1)
+		if cost > b.Limit {
+			b.RetryAfter = -1
+		}
+	}
+	b.Left = max(b.Limit-max(n, 0), 0)
+	return taken, nil
+}
+
+// add adds n to a counter.
+func (w windows) add(ctx context.Context, key string, n int64, ttl time.Duration) (value int64, left time.Duration, err error) {
+	ctx, ttl = lasting(ctx, n, ttl)
 	return w.store.Incr(ctx, key, n, ttl)
+}
+
+// lasting returns the context and the ttl with which to add n to a counter. If n is negative, a counter that is missing is created only for a
+// moment, and the context is never canceled, because the cost would be lost.
+func lasting(ctx context.Context, n int64, ttl time.Duration) (context.Context, time.Duration) {
+	if n < 0 {
+		return context.WithoutCancel(ctx), undoTTL
+	}
+	return ctx, ttl
 }
 
 // sliding takes from windows that begin at multiples of Window since 1970. It adds the number of the window to the key of each bucket.

@@ -42,8 +42,10 @@ func (h *memoryShard) init(size *atomic.Int64) {
 }
 
 // find returns the value of a key and marks it as the one used last. It returns nil if the key is missing or has expired.
-func (h *memoryShard) find(key string, now int64) *memoryValue {
-	v := h.values[key]
+func (h *memoryShard) find(key string, now int64) *memoryValue { return h.live(h.values[key], now) }
+
+// live returns v and marks it as the value used last. It returns nil if v is nil or has expired.
+func (h *memoryShard) live(v *memoryValue, now int64) *memoryValue {
 	switch {
 	case v == nil:
 		return nil
@@ -109,6 +111,14 @@ func (v *memoryValue) copied() []byte {
 		return strconv.AppendInt(nil, v.number, 10)
 	}
 	return bytes.Clone(v.value)
+}
+
+// appendTo appends what copied returns to b.
+func (v *memoryValue) appendTo(b []byte) []byte {
+	if v.isNumber {
+		return strconv.AppendInt(b, v.number, 10)
+	}
+	return append(b, v.value...)
 }
 
 // equals reports whether the value is b.

@@ -76,27 +76,34 @@ func (s *MemoryStore) Incr(ctx context.Context, key string, n int64, ttl time.Du
 		return 0, 0, ErrValueTooLarge
 	}
 	now := s.now()
-	v, expires := h.find(key, now), after(now, ttl)
-	if v != nil {
-		ok := false
-		if value, ok = v.toNumber(); !ok {
-			return 0, 0, errNotNumber
-		}
-		expires = v.expires
+	if v := h.find(key, now); v != nil {
+		return h.add(v, n, now)
 	}
-	sum := value + n
-	if (sum > value) != (n > 0) {
+	expires := after(now, ttl)
+	h.setNumber(key, n, expires)
+	return n, leftUntil(expires, now), nil
+}
+
+// add adds n to a number, and returns the sum and the time until it expires.
+func (h *memoryShard) add(v *memoryValue, n, now int64) (sum int64, left time.Duration, err error) {
+	before, ok := v.toNumber()
+	if !ok {
+		return 0, 0, errNotNumber
+	}
+	sum = before + n
+	if (sum > before) != (n > 0) {
 		return 0, 0, errOverflow
 	}
-	if v != nil {
-		h.fillNumber(v, sum)
-	} else {
-		h.setNumber(key, sum, expires)
+	h.fillNumber(v, sum)
+	return sum, leftUntil(v.expires, now), nil
+}
+
+// leftUntil returns the time until a value expires, or 0 if it does not expire.
+func leftUntil(expires, now int64) time.Duration {
+	if expires == never {
+		return 0
 	}
-	if expires != never {
-		left = time.Duration(expires - now)
-	}
-	return sum, left, nil
+	return time.Duration(expires - now)
 }
 
 // Touch implements Toucher.
@@ -159,12 +166,26 @@ func (s *MemoryStore) takeOne(b *Bucket, cost int64) (taken bool, err error) {
 	h.mu.Lock()
 	defer s.unlock(h)
 	now := s.now()
-	v, full := h.find(b.Key, now), now
-	if v != nil {
-		ok := false
-		if full, ok = v.toNumber(); !ok {
-			return false, errNotNumber
-		}
+	if v := h.find(b.Key, now); v != nil {
+		return h.take(v, p, b, now, cost)
+	}
+	next, wait := p.take(now, now, cost)
+	if wait != 0 {
+		p.show(b, now, now, wait)
+		return false, nil
+	}
+	if next > now {
+		h.setNumber(b.Key, next, next)
+	}
+	p.show(b, next, now, 0)
+	return true, nil
+}
+
+// take takes from a bucket that is not full.
+func (h *memoryShard) take(v *memoryValue, p plan, b *Bucket, now, cost int64) (taken bool, err error) {
+	full, ok := v.toNumber()
+	if !ok {
+		return false, errNotNumber
 	}
 	next, wait := p.take(full, now, cost)
 	if wait != 0 {
@@ -174,8 +195,6 @@ func (s *MemoryStore) takeOne(b *Bucket, cost int64) (taken bool, err error) {
 	switch {
 	case next <= now: // full, which is the same as missing
 		h.remove(v)
-	case v == nil:
-		h.setNumber(b.Key, next, next)
 	case next != full:
 		v.expires = next
 		h.fillNumber(v, next)
