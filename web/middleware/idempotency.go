@@ -24,7 +24,8 @@ import (
 //
 //   - 400 if the key is malformed, or if Required is set and the request has no key.
 //   - 409 if the first request with this key is still running. The header Retry-After says when to try again.
-//   - 409 if the handler has finished but its response was not kept, because the response is a stream or larger than MaxBody.
+//   - 409 if the handler has finished but its response was not kept, because the response is a stream, larger than MaxBody or too large
+//     for the Store.
 //   - 422 if the key was used for another request, that is, with another method, URL, Content-Type or body. If the server streams
 //     request bodies, Idempotency compares the Content-Length instead of the body.
 //   - 503 if the Store fails. The handler does not run, because it may have run before.
@@ -198,7 +199,14 @@ func (d *idempotency) run(c *web.Ctx, key string, claim []byte, print [sha256.Si
 	result := d.record(c, before)
 	result.print = print
 	l.end()
-	d.after(c, "store", func() (bool, error) { return d.swapper.CompareAndSwap(ctx, key, claim, result.encode(), d.TTL) })
+	d.after(c, "store", func() (bool, error) {
+		ok, err := d.swapper.CompareAndSwap(ctx, key, claim, result.encode(), d.TTL)
+		if errors.Is(err, ErrValueTooLarge) { // the claim would expire, and a retry would run the handlers again
+			result = idempotencyRecord{state: stateNotKept, print: print}
+			ok, err = d.swapper.CompareAndSwap(ctx, key, claim, result.encode(), d.TTL)
+		}
+		return ok, err
+	})
 	return nil
 }
 

@@ -347,3 +347,19 @@ func ExampleIdempotency() {
 	// 201 payment 1, replayed: ""
 	// 201 payment 1, replayed: "true"
 }
+
+// If the Store has no room for the response, a retry must not run the handler again.
+func TestIdempotencyResponseTooLargeForStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, app := newBank(middleware.Idempotency{Store: &middleware.MemoryStore{MaxBytes: 1500}, Name: "pay"})
+		if a := ask(t, app, "POST", "/pay?end=large", "Idempotency-Key: k"); a.status != 200 {
+			t.Errorf("the first request: %d", a.status)
+		}
+		for range 3 {
+			time.Sleep(65 * time.Second) // longer than the lease
+			if a := ask(t, app, "POST", "/pay?end=large", "Idempotency-Key: k"); a.status != 409 || b.payments.Load() != 1 {
+				t.Errorf("a retry: %d after %d payments", a.status, b.payments.Load())
+			}
+		}
+	})
+}
