@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -100,7 +101,7 @@ func (o Idempotency) Handler() web.Handler {
 		case key == nil:
 			return c.Next()
 		}
-		return d.serve(c, d.keyHash(c, key), fingerprint(c))
+		return d.serve(c, key)
 	}
 }
 
@@ -109,15 +110,16 @@ type idempotency struct {
 	Idempotency
 	adder   Adder
 	swapper Swapper
-	process string // random
+	memory  *MemoryStore // the Store, or nil if it is another one
+	process string       // random
 	claims  atomic.Uint64
 }
 
-// claim returns the record of a request that runs. No two claims are equal, in this process or another one.
-func (d *idempotency) claim(print [sha256.Size]byte) []byte {
+// appendClaim appends the record of a request that runs. No two claims are equal, in this process or another one.
+func (d *idempotency) appendClaim(b []byte, print [sha256.Size]byte) []byte {
 	var room [64]byte
 	owner := strconv.AppendUint(append(room[:0], d.process...), d.claims.Add(1), 10)
-	return idempotencyRecord{state: stateRunning, print: print, owner: owner}.encode()
+	return idempotencyRecord{state: stateRunning, print: print, owner: owner}.appendTo(b)
 }
 
 func (o Idempotency) build() *idempotency {
@@ -128,9 +130,7 @@ func (o Idempotency) build() *idempotency {
 		panic(fmt.Sprintf("middleware: Idempotency with a Store needs a Name of ASCII letters, digits and \"-_./\", not %q", d.Name))
 	}
 	d.adder, d.swapper = need[Adder]("Idempotency", d.Store), need[Swapper]("Idempotency", d.Store)
-	if d.Scope == nil {
-		d.Scope = func(c *web.Ctx) string { return c.ReqHeader(gallop.HeaderAuthorization) }
-	}
+	d.memory, _ = d.Store.(*MemoryStore)
 	if d.Methods = slices.Clone(d.Methods); len(d.Methods) == 0 {
 		d.Methods = []string{gallop.MethodPost, gallop.MethodPatch}
 	}
@@ -154,16 +154,55 @@ func refusal(status int, message string, cause error) error {
 	return &web.Error{Status: status, Message: message, Err: cause}
 }
 
+// idempotencyRoom is memory for the key and the records of one request. It is pooled.
+type idempotencyRoom struct{ parts, key, claim, existing []byte }
+
+var idempotencyRooms = sync.Pool{New: func() any { return new(idempotencyRoom) }}
+
+// maxIdempotencyRoom is how much memory of one kind a pooled idempotencyRoom may have, in bytes.
+const maxIdempotencyRoom = 64 << 10
+
+// release gives room back to the pool.
+func (room *idempotencyRoom) release() {
+	if max(cap(room.parts), cap(room.existing)) <= maxIdempotencyRoom {
+		idempotencyRooms.Put(room)
+	}
+}
+
 // serve runs the handlers, or replays their response.
-func (d *idempotency) serve(c *web.Ctx, key string, print [sha256.Size]byte) error {
-	claim := d.claim(print)
-	existing, added, err := d.adder.Add(c, key, claim, d.Lease)
-	if err != nil {
+func (d *idempotency) serve(c *web.Ctx, key []byte) error {
+	room := idempotencyRooms.Get().(*idempotencyRoom)
+	room.key = d.appendKey(room.key[:0], c, room, key)
+	print := room.fingerprint(c)
+	room.claim = d.appendClaim(room.claim[:0], print)
+	existing, added, err := d.add(c, room)
+	if err != nil { // a Store that was canceled may still use the room
 		return refusal(gallop.StatusServiceUnavailable, gallop.StatusMessage(gallop.StatusServiceUnavailable), err)
 	}
 	if added {
+		key, claim := string(room.key), bytes.Clone(room.claim)
+		room.release()
 		return d.run(c, key, claim, print)
 	}
+	err = d.repeat(c, existing, print)
+	room.release()
+	return err
+}
+
+// add claims the key. If the key is known, add returns the existing record.
+func (d *idempotency) add(c *web.Ctx, room *idempotencyRoom) (existing []byte, added bool, err error) {
+	if d.memory == nil {
+		return d.adder.Add(c, string(room.key), room.claim, d.Lease)
+	}
+	existing, added, err = d.memory.addKnown(c, room.key, room.claim, d.Lease, room.existing[:0])
+	if existing != nil {
+		room.existing = existing
+	}
+	return existing, added, err
+}
+
+// repeat responds to a request whose key is known.
+func (d *idempotency) repeat(c *web.Ctx, existing []byte, print [sha256.Size]byte) error {
 	record, err := decodeIdempotency(existing)
 	switch {
 	case err != nil:
@@ -200,10 +239,10 @@ func (d *idempotency) run(c *web.Ctx, key string, claim []byte, print [sha256.Si
 	result.print = print
 	l.end()
 	d.after(c, "store", func() (bool, error) {
-		ok, err := d.swapper.CompareAndSwap(ctx, key, claim, result.encode(), d.TTL)
+		ok, err := d.swapper.CompareAndSwap(ctx, key, claim, result.appendTo(nil), d.TTL)
 		if errors.Is(err, ErrValueTooLarge) { // the claim would expire, and a retry would run the handlers again
 			result = idempotencyRecord{state: stateNotKept, print: print}
-			ok, err = d.swapper.CompareAndSwap(ctx, key, claim, result.encode(), d.TTL)
+			ok, err = d.swapper.CompareAndSwap(ctx, key, claim, result.appendTo(nil), d.TTL)
 		}
 		return ok, err
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/gallop-http/gallop"
@@ -47,27 +48,46 @@ var keyBytes = func() (table [256]bool) {
 	return table
 }()
 
-// keyHash returns the key in the store. Its last part identifies the client, the resource and the key. It is a hash, so the keys of
-// clients are not in the store.
-func (d *idempotency) keyHash(c *web.Ctx, key []byte) string {
-	var parts [512]byte // each with its length, so that none runs into the next one
-	sum := sha256.Sum256(appendText(appendText(appendText(appendText(parts[:0], d.Scope(c)), c.Host()), c.PathBytes()), key))
-	var room [128]byte
-	b := append(append(room[:0], d.Name...), ':')
-	return string(base64.RawURLEncoding.AppendEncode(b, sum[:]))
+// appendKey appends the key in the store to b. Its last part identifies the client, the resource and the key. It is a hash, so the keys
+// of clients are not in the store.
+func (d *idempotency) appendKey(b []byte, c *web.Ctx, room *idempotencyRoom, key []byte) []byte {
+	parts := append(room.parts[:0], idempotencyVersion) // then parts with their length, so that none runs into the next one
+	if d.Scope == nil {
+		parts = appendText(parts, c.ReqHeaderBytes(gallop.HeaderAuthorization))
+	} else {
+		parts = appendText(parts, d.Scope(c))
+	}
+	parts = appendText(appendText(appendText(parts, c.Host()), c.PathBytes()), key)
+	room.parts = parts
+	sum := sha256.Sum256(parts)
+	return base64.RawURLEncoding.AppendEncode(append(append(b, d.Name...), ':'), sum[:])
 }
 
+// maxWholeBody is how long a body may be, in bytes, so that it is a part of the hashed text. A longer body is hashed first. Either takes
+// the least time.
+const maxWholeBody = 64
+
+// The byte before the last part of a fingerprint says what the part is.
+const (
+	partBody   = 'b'
+	partHash   = 'h' // of the body
+	partLength = 'l' // of a body that is a stream, as the header says
+)
+
 // fingerprint returns a hash of what must not change from a request to its retry.
-func fingerprint(c *web.Ctx) [sha256.Size]byte {
-	var parts [512]byte
-	b := appendText(appendText(parts[:0], c.Method()), c.OriginalURL())
+func (room *idempotencyRoom) fingerprint(c *web.Ctx) [sha256.Size]byte {
+	b := appendText(appendText(room.parts[:0], c.Method()), c.OriginalURL())
 	b = appendText(b, c.ReqHeaderBytes(gallop.HeaderContentType))
-	if r := &c.RequestCtx().Request; r.IsBodyStream() {
-		b = appendText(b, "length "+c.ReqHeader(gallop.HeaderContentLength))
-	} else {
+	switch r := &c.RequestCtx().Request; {
+	case r.IsBodyStream():
+		b = appendText(append(b, partLength), c.ReqHeaderBytes(gallop.HeaderContentLength))
+	case len(r.Body()) <= maxWholeBody:
+		b = appendText(append(b, partBody), r.Body())
+	default:
 		sum := sha256.Sum256(r.Body())
-		b = appendText(b, sum[:])
+		b = appendText(append(b, partHash), sum[:])
 	}
+	room.parts = b
 	return sha256.Sum256(b)
 }
 
@@ -90,11 +110,12 @@ type idempotencyRecord struct {
 	lines  []byte // names and values take turns; texts with their length
 }
 
-const idempotencyVersion = 1
+// idempotencyVersion is the version of keys and records.
+const idempotencyVersion = 2
 
-// encode returns the record as bytes.
-func (r idempotencyRecord) encode() []byte {
-	b := make([]byte, 0, 64+len(r.owner)+len(r.body)+len(r.lines))
+// appendTo appends the record as bytes to b.
+func (r idempotencyRecord) appendTo(b []byte) []byte {
+	b = slices.Grow(b, 64+len(r.owner)+len(r.body)+len(r.lines))
 	b = append(append(b, idempotencyVersion, r.state), r.print[:]...)
 	if r.state != stateDone {
 		return appendText(b, r.owner)
@@ -198,7 +219,9 @@ var replayed = func() *gallop.ResponseHeader {
 func (r *idempotencyRecord) replay(c *web.Ctx) {
 	response := &c.RequestCtx().Response
 	response.SetStatusCode(int(r.status))
-	r.each(func(name, _ []byte) { response.Header.DelBytes(name) })
+	if response.Header.Len() > 0 {
+		r.each(func(name, _ []byte) { response.Header.DelBytes(name) })
+	}
 	r.each(response.Header.AddBytesKV)
 	response.Header.SetAll(replayed)
 	response.SetBody(r.body)

@@ -363,3 +363,42 @@ func TestIdempotencyResponseTooLargeForStore(t *testing.T) {
 		}
 	})
 }
+
+// Replays at the same time use pooled memory. Each gets the response for its own key, regardless of the sizes of the others.
+func TestIdempotencyReplaysConcurrently(t *testing.T) {
+	app := newApp(middleware.Idempotency{})
+	app.Post("/", func(c *web.Ctx) error {
+		n, _ := strconv.Atoi(c.ReqHeader("N"))
+		return c.SetHeader("X-N", strconv.Itoa(n)).SendString(strings.Repeat(string(rune('a'+n)), 1<<n))
+	})
+	var group sync.WaitGroup
+	for n := range 18 { // up to 128 KiB, which is too much for the pool
+		group.Go(func() {
+			for range 20 {
+				a := ask(t, app, "POST", "/", fmt.Sprint("Idempotency-Key: ", n), fmt.Sprint("N: ", n), "Body: "+strings.Repeat("b", 8*n))
+				if a.status != 200 || a.body != strings.Repeat(string(rune('a'+n)), 1<<n) || a.header.Get("X-N") != strconv.Itoa(n) {
+					t.Errorf("%d: %d with %d bytes", n, a.status, len(a.body))
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// A retry with another body is found out, whether the body is hashed first or not.
+func TestIdempotencyComparesBodies(t *testing.T) {
+	app := newApp(middleware.Idempotency{})
+	app.Post("/", says("paid"))
+	for _, size := range []int{0, 1, 63, 64, 65, 66, 10000} {
+		key := fmt.Sprint("Idempotency-Key: ", size)
+		body := strings.Repeat("x", size)
+		for _, tc := range []struct {
+			body   string
+			status int
+		}{{body, 200}, {body, 200}, {body + "x", 422}, {body + "y", 422}, {"y" + body, 422}} {
+			if a := ask(t, app, "POST", "/", key, "Body: "+tc.body); a.status != tc.status {
+				t.Errorf("%d bytes, then %d: %d, want %d", size, len(tc.body), a.status, tc.status)
+			}
+		}
+	}
+}
