@@ -15,7 +15,8 @@ import (
 // over.
 //
 // If Recover or the server has already logged an error, Logger's line omits the text of the error. If you add Logger to
-// the App, it also logs requests that the server refuses.
+// the App, it also logs requests that the server refuses. If a request passes several Loggers, each of them logs it, and the one next to
+// the handler logs the text of the error.
 //
 // The level is Error for status 500 and above, and Info for all other statuses. If the request was canceled because the client has
 // disconnected or the server stops, the level of an error is Info, too. The attributes are method, path, status and
@@ -40,12 +41,12 @@ type Logger struct {
 
 // Handler returns the middleware.
 func (l Logger) Handler() web.Handler {
-	spare := &sync.Pool{}
+	key, spare := web.NewKey[*logLine](), &sync.Pool{} // of this Logger, because a request may pass several ones
 	spare.New = func() any { return &logLine{how: &l, spare: spare} }
 	return func(c *web.Ctx) error {
 		line := spare.Get().(*logLine)
 		line.begin(c)
-		logLineKey.Set(c, line) // which is closed when the request is over
+		key.Set(c, line) // which is closed when the request is over
 		err := c.Next()
 		line.panicked, line.err, line.id = false, err, c.RequestID()
 		if line.skip = err == nil && l.Skip != nil && l.Skip(c); line.skip {
@@ -65,8 +66,6 @@ func (l Logger) Handler() web.Handler {
 		return err
 	}
 }
-
-var logLineKey = web.NewKey[*logLine]()
 
 // logLine is the log record of a request. It is stored as a local, which the server closes when the request is over.
 type logLine struct {

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
@@ -277,5 +278,36 @@ func TestLoggerAfterDisconnect(t *testing.T) {
 	io.WriteString(nc, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
 	if line := <-log; !strings.Contains(line, "level=ERROR") {
 		t.Error("the next request:", line)
+	}
+}
+
+// Several Loggers log the same request, each with its own settings. For example, an App logs to a file, and one of its groups also logs to a
+// collector.
+func TestSeveralLoggers(t *testing.T) {
+	outer, inner := make(lines, 8), make(lines, 8)
+	app := newApp(middleware.Logger{Log: slog.New(slog.NewTextHandler(outer, nil))})
+	api := app.Group("/api", middleware.Logger{Log: slog.New(slog.NewTextHandler(inner, nil))})
+	api.Get("/a", says("hello"))
+	api.Get("/error", func(*web.Ctx) error { return errors.New("no disk") })
+	api.Get("/panic", func(*web.Ctx) error { panic("x") })
+	for _, tc := range []struct{ target, outer, inner string }{
+		{"/api/a", "path=/api/a status=200", "path=/api/a status=200"},
+		{"/api/error", "path=/api/error status=500", `error="no disk"`},
+		{"/api/panic", "path=/api/panic status=500", "path=/api/panic status=500"},
+	} {
+		ask(t, app, "GET", tc.target)
+		for _, of := range []struct {
+			name, want string
+			log        lines
+		}{{"outer", tc.outer, outer}, {"inner", tc.inner, inner}} {
+			select {
+			case line := <-of.log:
+				if !strings.Contains(line, of.want) {
+					t.Errorf("%s: %s, want one with %s", of.name, line, of.want)
+				}
+			case <-time.After(10 * time.Second):
+				t.Errorf("%s: no line for %s", of.name, tc.target)
+			}
+		}
 	}
 }
