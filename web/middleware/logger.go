@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -88,6 +89,22 @@ type logLine struct {
 // logEpoch is the time that the beginning of requests is measured from. time.Since reads one clock, and time.Now reads two.
 var logEpoch = time.Now()
 
+// timeOfDayAt is when timeOfDay has read the time of day, or nil.
+var timeOfDayAt atomic.Pointer[time.Time]
+
+// timeOfDay returns the current time, which is exact unless the machine's clock was set within the last second. It reads only the monotonic
+// clock, except once a second.
+func timeOfDay() time.Time {
+	if at := timeOfDayAt.Load(); at != nil {
+		if passed := time.Since(*at); passed >= 0 && passed < time.Second {
+			return at.Add(passed)
+		}
+	}
+	now := time.Now()
+	timeOfDayAt.Store(&now)
+	return now
+}
+
 // begin sets all fields that are known before the handlers run. The other fields are zero.
 func (l *logLine) begin(c *web.Ctx) {
 	l.request, l.start, l.ctx, l.panicked = c.RequestCtx(), time.Since(logEpoch), c.Context(), true
@@ -116,7 +133,7 @@ func (l *logLine) Close() error {
 		level = slog.LevelError
 	}
 	if ctx := uncanceled(l.ctx); log.Enabled(ctx, level) {
-		now := time.Now()
+		now := timeOfDay()
 		r := slog.NewRecord(now, level, "request", 0) // without a program counter, which would always be this line
 		l.describe(&r, status, now.Sub(logEpoch)-l.start)
 		log.Handler().Handle(ctx, r)
