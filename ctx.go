@@ -108,7 +108,7 @@ func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 // RemoteAddr return the addresses of conn. conn and logger may be nil. The last argument has no effect.
 func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	if !ctx.recycle(false) {
-		ctx.Request.ResetUserValues()
+		ctx.Request.values = nil // recycle has closed them
 		ctx.life = lifetime{}
 	}
 	ctx.timeout.Store(nil)

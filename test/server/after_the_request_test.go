@@ -524,3 +524,33 @@ func TestBodyThatEndsWhenItIsCutOff(t *testing.T) {
 		})
 	}
 }
+
+// Init ends the previous request of a RequestCtx. It closes each user value once, also if something may still wait for the end of that
+// request.
+func TestInitClosesValuesOnce(t *testing.T) {
+	for name, before := range map[string]func(ctx *gallop.RequestCtx){
+		"plain": func(*gallop.RequestCtx) {},
+		"Done":  func(ctx *gallop.RequestCtx) { ctx.Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ctx gallop.RequestCtx
+			closed := 0
+			ctx.SetUserValue("value", countsClose{&closed})
+			before(&ctx)
+			ctx.Init(nil, nil, nil)
+			if closed != 1 {
+				t.Errorf("closed %d times", closed)
+			}
+			if ctx.UserValue("value") != nil {
+				t.Error("the next request has the value")
+			}
+		})
+	}
+}
+
+type countsClose struct{ n *int }
+
+func (c countsClose) Close() error {
+	*c.n++
+	return nil
+}
