@@ -9,6 +9,6 @@ func (c *Ctx) SetRequestID(id string) *Ctx { return requestID.Set(c, id) }
 // RequestID returns the ID that SetRequestID gave the request, or "" if the request has no ID. RequestID does not return the
 // X-Request-ID header of the client, unless middleware has passed that header to SetRequestID.
 func (c *Ctx) RequestID() string {
-	id, _ := requestID.Get(c)
+	id, _ := c.request.UserValue(requestID.id).(string)
 	return id
 }
