@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// addrTexts keeps IP addresses of clients as text. Most clients send several requests, so [Ctx.IP] seldom has to format an address.
+// addrTexts keeps IP addresses of clients as text. Most clients send several requests, so [Ctx.IP] formats few addresses.
 //
 // Each address has one place, so the table needs no lock, and clients with many addresses cannot make it grow. An address replaces another
 // one at the same place only one time in eight. With many more clients than places, keeping texts would otherwise cost more than it saves.

@@ -25,8 +25,8 @@ import (
 //
 //   - 400 if the key is malformed, or if Required is set and the request has no key.
 //   - 409 if the first request with this key is still running. The header Retry-After says when to try again.
-//   - 409 if the handler has finished but its response was not kept, because the response is a stream, larger than MaxBody or too large
-//     for the Store.
+//   - 409 if the handler has finished but its response was not kept. Streams, responses larger than MaxBody and responses for which the
+//     Store has no room are not kept.
 //   - 422 if the key was used for another request, that is, with another method, URL, Content-Type or body. If the server streams
 //     request bodies, Idempotency compares the Content-Length instead of the body.
 //   - 503 if the Store fails. The handler does not run, because it may have run before.
