@@ -1,8 +1,10 @@
 // Package http2_test shows that everything a RequestCtx offers works on a stream of HTTP/2. Each test runs over cleartext
-// and over TLS, on event loops and on goroutines, in virtual time.
+// and over TLS, on event loops and on goroutines, in virtual time. Tests about time do not use TLS.
 //
-//	site_test.go    servers in memory
-//	client_test.go  a client that sends frames and waits for frames
+//	site_test.go         servers in memory
+//	client_test.go       a client that sends frames and waits for frames
+//	time_*.go            tests about time: limits, lost clients, a busy server
+//	time_client_test.go  their client, which notes all frames
 package http2_test
 
 import (

@@ -1,4 +1,4 @@
-package http2time_test
+package http2_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 // busyServer is a server on a loop that can be busy for a while, with a client that is connected to it.
 type busyServer struct {
-	*client
+	*timedClient
 	busy atomic.Bool // the next time that the loop reads, that takes 15 seconds
 }
 
@@ -37,7 +37,7 @@ func onBusyServer(t *testing.T, s *gallop.Server, f func(b *busyServer)) {
 		go func() { served <- s.Serve(ln) }()
 		nc, server := wiretest.Pipe()
 		ln.Connect(server)
-		b.client = newClient(t, nc)
+		b.timedClient = newTimedClient(t, nc)
 		f(b)
 		nc.Close()
 		_ = s.Close()

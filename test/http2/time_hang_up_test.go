@@ -1,4 +1,4 @@
-package http2time_test
+package http2_test
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 // IdleTimeout. Request and end have to arrive in the same read, which most of the attempts achieve.
 func TestClientHangsUp(t *testing.T) {
 	for range 10 {
-		talk(t, hello, func(c *client, s *gallop.Server) {
+		talk(t, hello, func(c *timedClient, s *gallop.Server) {
 			c.begin()
 			begun := time.Now()
 			c.open("GET", "/", true)

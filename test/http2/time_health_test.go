@@ -1,4 +1,4 @@
-package http2time_test
+package http2_test
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func (n *counts) want(t *testing.T, want ...string) {
 }
 
 // pinged checks that the server has sent PINGs this long after begun.
-func (c *client) pinged(begun time.Time, want ...time.Duration) {
+func (c *timedClient) pinged(begun time.Time, want ...time.Duration) {
 	c.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func TestSendPing(t *testing.T) {
 					}
 					ctx.SetStatusCode(204)
 				}
-			}, func(c *client, _ *gallop.Server) {
+			}, func(c *timedClient, _ *gallop.Server) {
 				c.begin()
 				begun := time.Now()
 				c.open("GET", path, true)
@@ -93,7 +93,7 @@ func TestSendPingToBusy(t *testing.T) {
 	talk(t, func(s *gallop.Server) {
 		s.HTTP2 = &gallop.HTTP2Config{SendPingTimeout: 10 * time.Second}
 		hello(s)
-	}, func(c *client, _ *gallop.Server) {
+	}, func(c *timedClient, _ *gallop.Server) {
 		c.begin()
 		for range 10 {
 			time.Sleep(9 * time.Second)
@@ -117,7 +117,7 @@ func TestLostPing(t *testing.T) {
 					<-ctx.Done()
 					canceled <- time.Now()
 				}
-			}, func(c *client, _ *gallop.Server) {
+			}, func(c *timedClient, _ *gallop.Server) {
 				c.deaf = true
 				c.begin()
 				begun := time.Now()
@@ -149,7 +149,7 @@ func TestPingsWhileIdle(t *testing.T) {
 					s.HTTP2 = &gallop.HTTP2Config{SendPingTimeout: 10 * time.Second}
 				}
 				hello(s)
-			}, func(c *client, s *gallop.Server) {
+			}, func(c *timedClient, s *gallop.Server) {
 				begun := time.Now()
 				c.begin()
 				for range 100 {
@@ -165,7 +165,7 @@ func TestPingsWhileIdle(t *testing.T) {
 }
 
 // A connection ends if its client accepts no byte of the output for WriteByteTimeout. A slow client keeps its connection.
-func TestWriteByteTimeout(t *testing.T) {
+func TestWriteByteTimeoutSettings(t *testing.T) {
 	big := strings.Repeat("x", 32<<20)
 	for _, tc := range []struct {
 		name       string
@@ -186,7 +186,7 @@ func TestWriteByteTimeout(t *testing.T) {
 				s.WriteTimeout = tc.write
 				s.HTTP2 = &gallop.HTTP2Config{WriteByteTimeout: tc.set, CountError: n.of(s)}
 				s.Handler = func(ctx *gallop.RequestCtx) { ctx.SetBodyString(big) }
-			}, func(c *client, s *gallop.Server) {
+			}, func(c *timedClient, s *gallop.Server) {
 				if pipe, ok := c.Conn.(interface{ SetWindow(int) }); ok {
 					pipe.SetWindow(64 << 10)
 				}
@@ -246,7 +246,7 @@ func TestCountError(t *testing.T) {
 					panic("in CountError")
 				}}
 				hello(s)
-			}, func(c *client, s *gallop.Server) {
+			}, func(c *timedClient, s *gallop.Server) {
 				c.begin()
 				io.WriteString(c.Conn, tc.send)
 				time.Sleep(15 * time.Second)
@@ -259,7 +259,7 @@ func TestCountError(t *testing.T) {
 		talk(t, func(s *gallop.Server) {
 			s.HTTP2 = &gallop.HTTP2Config{CountError: n.of(s)}
 			hello(s)
-		}, func(c *client, s *gallop.Server) {
+		}, func(c *timedClient, s *gallop.Server) {
 			fmt.Fprint(c.Conn, strings.Replace(http2.ClientPreface, "SM", "XX", 1))
 			go io.Copy(io.Discard, c.Conn)
 			time.Sleep(time.Second)

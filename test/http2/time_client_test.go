@@ -1,5 +1,4 @@
-// Package http2time_test talks to the HTTP/2 server in virtual time, on all transports.
-package http2time_test
+package http2_test
 
 import (
 	"bufio"
@@ -18,14 +17,11 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/gallop-http/gallop"
-	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
-func TestMain(m *testing.M) { wiretest.RunWithRareGC(m) }
-
-// client is a client in a bubble. It notes the frames that it gets.
-type client struct {
+// timedClient is a client in a bubble. It notes the frames that it gets.
+type timedClient struct {
 	t *testing.T
 	net.Conn
 	*http2.Framer
@@ -43,7 +39,7 @@ type client struct {
 }
 
 // talk runs f with a connection to s, in virtual time. It is run on each transport.
-func talk(t *testing.T, configure func(s *gallop.Server), f func(c *client, s *gallop.Server)) {
+func talk(t *testing.T, configure func(s *gallop.Server), f func(c *timedClient, s *gallop.Server)) {
 	t.Helper()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
@@ -58,7 +54,7 @@ func talk(t *testing.T, configure func(s *gallop.Server), f func(c *client, s *g
 			if err != nil {
 				t.Fatal(err)
 			}
-			f(newClient(t, nc), s)
+			f(newTimedClient(t, nc), s)
 			nc.Close()
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -70,22 +66,22 @@ func talk(t *testing.T, configure func(s *gallop.Server), f func(c *client, s *g
 	})
 }
 
-func newClient(t *testing.T, nc net.Conn) *client {
-	c := &client{t: t, Conn: nc, Framer: http2.NewFramer(nc, nc), next: 1, body: map[uint32]string{}, credits: true}
+func newTimedClient(t *testing.T, nc net.Conn) *timedClient {
+	c := &timedClient{t: t, Conn: nc, Framer: http2.NewFramer(nc, nc), next: 1, body: map[uint32]string{}, credits: true}
 	c.enc = hpack.NewEncoder(&c.block)
 	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	return c
 }
 
 // begin sends the preface and settings, and begins to read.
-func (c *client) begin(settings ...http2.Setting) {
+func (c *timedClient) begin(settings ...http2.Setting) {
 	io.WriteString(c.Conn, http2.ClientPreface)
 	c.WriteSettings(settings...)
 	go c.read()
 	synctest.Wait()
 }
 
-func (c *client) read() {
+func (c *timedClient) read() {
 	for {
 		f, err := c.ReadFrame()
 		c.mu.Lock()
@@ -100,7 +96,7 @@ func (c *client) read() {
 }
 
 // note notes a frame. c is locked.
-func (c *client) note(f http2.Frame) {
+func (c *timedClient) note(f http2.Frame) {
 	id := f.Header().StreamID
 	switch f := f.(type) {
 	case *http2.MetaHeadersFrame:
@@ -154,13 +150,13 @@ func (r slowReader) Read(p []byte) (int, error) {
 }
 
 // readSlowly makes the client read 1000 bytes per second, once it begins.
-func (c *client) readSlowly() {
+func (c *timedClient) readSlowly() {
 	c.Framer = http2.NewFramer(c.Conn, bufio.NewReader(slowReader{c.Conn}))
 	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 }
 
 // open sends the head of a request.
-func (c *client) open(method, path string, end bool, fields ...string) uint32 {
+func (c *timedClient) open(method, path string, end bool, fields ...string) uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.block.Reset()
@@ -177,7 +173,7 @@ func (c *client) open(method, path string, end bool, fields ...string) uint32 {
 }
 
 // data sends a part of a body.
-func (c *client) data(id uint32, text string, end bool) {
+func (c *timedClient) data(id uint32, text string, end bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.WriteData(id, end, []byte(text)); err != nil {
@@ -186,7 +182,7 @@ func (c *client) data(id uint32, text string, end bool) {
 }
 
 // want waits until all is quiet, and checks that exactly these frames have come since the last call.
-func (c *client) want(want ...string) {
+func (c *timedClient) want(want ...string) {
 	c.t.Helper()
 	synctest.Wait()
 	c.mu.Lock()
@@ -198,7 +194,7 @@ func (c *client) want(want ...string) {
 }
 
 // wantEnd checks that the connection has ended this long after begun, within two seconds.
-func (c *client) wantEnd(begun time.Time, after time.Duration) {
+func (c *timedClient) wantEnd(begun time.Time, after time.Duration) {
 	c.t.Helper()
 	synctest.Wait()
 	c.mu.Lock()

@@ -1,4 +1,4 @@
-package http2time_test
+package http2_test
 
 import (
 	"context"
@@ -27,7 +27,7 @@ var ok13 = "headers :status=200 content-type=text/plain; charset=utf-8 content-l
 func TestPrefaceTimeout(t *testing.T) {
 	for _, part := range []string{"", "PRI * HTT", http2.ClientPreface[:20], http2.ClientPreface} {
 		t.Run(part, func(t *testing.T) {
-			talk(t, hello, func(c *client, s *gallop.Server) {
+			talk(t, hello, func(c *timedClient, s *gallop.Server) {
 				begun := time.Now()
 				io.WriteString(c.Conn, part)
 				go io.Copy(io.Discard, c.Conn)
@@ -45,7 +45,7 @@ func TestPrefaceTimeout(t *testing.T) {
 }
 
 // An idle connection ends after IdleTimeout, which counts from the end of the last stream. PINGs do not extend it.
-func TestIdleTimeout(t *testing.T) {
+func TestIdleTimeoutBegins(t *testing.T) {
 	for _, path := range []string{"/", "/sleep"} {
 		t.Run(path, func(t *testing.T) {
 			talk(t, func(s *gallop.Server) {
@@ -54,7 +54,7 @@ func TestIdleTimeout(t *testing.T) {
 						time.Sleep(20 * time.Second)
 					}
 				}
-			}, func(c *client, _ *gallop.Server) {
+			}, func(c *timedClient, _ *gallop.Server) {
 				c.begin()
 				for range 3 {
 					c.open("GET", path, true)
@@ -77,7 +77,7 @@ func TestIdleTimeout(t *testing.T) {
 // A header block that does not end, and SETTINGS that are never acknowledged, end the connection.
 func TestControlTimeouts(t *testing.T) {
 	t.Run("block", func(t *testing.T) {
-		talk(t, hello, func(c *client, _ *gallop.Server) {
+		talk(t, hello, func(c *timedClient, _ *gallop.Server) {
 			c.begin()
 			begun := time.Now()
 			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82, 0x86}, EndStream: true})
@@ -87,7 +87,7 @@ func TestControlTimeouts(t *testing.T) {
 		})
 	})
 	t.Run("settings", func(t *testing.T) {
-		talk(t, hello, func(c *client, _ *gallop.Server) {
+		talk(t, hello, func(c *timedClient, _ *gallop.Server) {
 			c.silent = true
 			begun := time.Now()
 			c.begin()
@@ -102,7 +102,7 @@ func TestControlTimeouts(t *testing.T) {
 // A body that arrives too slowly gets 408 if it is collected, and fails the read of a handler that streams it.
 func TestSlowBody(t *testing.T) {
 	t.Run("collected", func(t *testing.T) {
-		talk(t, hello, func(c *client, _ *gallop.Server) {
+		talk(t, hello, func(c *timedClient, _ *gallop.Server) {
 			c.begin()
 			id := c.open("POST", "/", false, "content-length: 1000")
 			for range 10 {
@@ -124,7 +124,7 @@ func TestSlowBody(t *testing.T) {
 				}
 				ctx.SetStatusCode(204)
 			}
-		}, func(c *client, _ *gallop.Server) {
+		}, func(c *timedClient, _ *gallop.Server) {
 			c.begin()
 			id := c.open("POST", "/", false)
 			for range 10 {
@@ -159,7 +159,7 @@ func TestStalledWindow(t *testing.T) {
 						ctx.SetStatusCode(204)
 					}
 				}
-			}, func(c *client, s *gallop.Server) {
+			}, func(c *timedClient, s *gallop.Server) {
 				c.credits = false
 				c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
 				c.open("GET", path, true)
@@ -191,7 +191,7 @@ func TestStalledWindows(t *testing.T) {
 				w.WriteString(big)
 			}
 		}
-	}, func(c *client, s *gallop.Server) {
+	}, func(c *timedClient, s *gallop.Server) {
 		c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 		c.open("GET", "/stream", true)
 		for range 20 {
@@ -225,7 +225,7 @@ func serveBig(s *gallop.Server, ends chan<- error) {
 }
 
 // credit opens the windows of a stream and of the connection.
-func (c *client) credit(id, n uint32) {
+func (c *timedClient) credit(id, n uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.WriteWindowUpdate(0, n)
@@ -237,7 +237,7 @@ func TestSlowClients(t *testing.T) {
 	for _, path := range []string{"/bytes", "/stream"} {
 		t.Run(path, func(t *testing.T) {
 			ends := make(chan error, 10)
-			talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *client, _ *gallop.Server) {
+			talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *timedClient, _ *gallop.Server) {
 				c.credits = false
 				c.begin()
 				id := c.open("GET", path, true)
@@ -278,7 +278,7 @@ func TestNoCredit(t *testing.T) {
 		for _, path := range []string{"/bytes", "/stream"} {
 			t.Run(tt.name+path, func(t *testing.T) {
 				ends := make(chan error, 10)
-				talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *client, _ *gallop.Server) {
+				talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *timedClient, _ *gallop.Server) {
 					c.credits = false
 					c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: tt.stream})
 					if tt.conn > 0 {
@@ -317,7 +317,7 @@ func TestNoCredit(t *testing.T) {
 // A response whose turn comes after minutes is sent, because the client reads other responses meanwhile.
 func TestLateTurns(t *testing.T) {
 	ends := make(chan error, 10)
-	talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *client, _ *gallop.Server) {
+	talk(t, func(s *gallop.Server) { serveBig(s, ends) }, func(c *timedClient, _ *gallop.Server) {
 		defer time.Sleep(2 * time.Second) // until the client has noticed the end
 		defer c.Conn.Close()
 		c.readSlowly()
@@ -373,7 +373,7 @@ func TestTimeoutHandler(t *testing.T) {
 			}
 			ctx.SetBody(ctx.Path())
 		}
-	}, func(c *client, _ *gallop.Server) {
+	}, func(c *timedClient, _ *gallop.Server) {
 		c.begin()
 		c.open("GET", "/slow", true)
 		time.Sleep(3 * time.Second)
@@ -408,7 +408,7 @@ func TestShutdown(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			ctx.SetStatusCode(204)
 		}
-	}, func(c *client, s *gallop.Server) {
+	}, func(c *timedClient, s *gallop.Server) {
 		c.silent = true
 		c.begin()
 		c.open("GET", "/", true)
@@ -435,7 +435,7 @@ func TestShutdown(t *testing.T) {
 
 // An idle connection is told that the server stops, and ends at once.
 func TestShutdownIdle(t *testing.T) {
-	talk(t, hello, func(c *client, s *gallop.Server) {
+	talk(t, hello, func(c *timedClient, s *gallop.Server) {
 		c.begin()
 		c.open("GET", "/", true)
 		c.want("1 "+ok13, "1 end after 13 bytes")

@@ -1,4 +1,4 @@
-package http2time_test
+package http2_test
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ func TestHalfClose(t *testing.T) {
 				<-ctx.Done()
 				canceled <- time.Now()
 			}
-		}, func(c *client, _ *gallop.Server) {
+		}, func(c *timedClient, _ *gallop.Server) {
 			half, ok := c.Conn.(interface{ CloseWrite() error })
 			if !ok {
 				t.Fatalf("%T cannot close one side", c.Conn)
@@ -60,7 +60,7 @@ func TestDeadlineBeforeResponse(t *testing.T) {
 					}
 					ctx.SetBodyString(strings.Repeat("x", 1000))
 				}
-			}, func(c *client, s *gallop.Server) {
+			}, func(c *timedClient, s *gallop.Server) {
 				c.credits = false
 				c.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
 				c.open("GET", "/", true)
