@@ -96,10 +96,8 @@ var layers = map[string]layer{
 	"test/readme":              {user: true},
 	"test/framing":             {user: true, ours: []string{"test/internal/servertest"}},
 	"test/http2":               {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
-	"test/http2client":         {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
-	"test/http2clients":        {user: true},
-	"test/http2interop":        {user: true},
 	"test/http2flood":          {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
+	"test/http2peers":          {user: true, ours: []string{"test/internal/servertest"}, tests: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/server":              {user: true, ours: []string{"internal/field", "internal/hpack", "internal/http2", "internal/message", "test/internal/servertest"}},
 }
 

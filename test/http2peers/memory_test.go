@@ -1,4 +1,4 @@
-package http2client_test
+package http2peers_test
 
 import (
 	"context"

@@ -1,5 +1,13 @@
-// Package http2client_test has tests of the client over HTTP/2.
-package http2client_test
+// Package http2peers_test connects each side of HTTP/2 to several peers.
+//
+//	helper_test.go         servers for the client: gallop's, net/http's, and scripts of frames
+//	std_clients_test.go    the server with net/http's client
+//	other_clients_test.go  the server with curl, nghttp, h2load, Node.js and Python
+//	other_servers_test.go  the client with nghttpd, nginx, Node.js and hypercorn
+//
+// Tests are skipped if their program is not installed. The other files test the client with the servers of helper_test.go, except
+// server_memory_linux_test.go, which measures the server.
+package http2peers_test
 
 import (
 	"bytes"
@@ -23,7 +31,7 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-func TestMain(m *testing.M) { wiretest.RunWithRareGC(m) }
+func TestMain(m *testing.M) { wiretest.RunWaiting(m) }
 
 // protocols returns the set of the protocols that the functions add.
 func protocols(set ...func(p *gallop.Protocols, ok bool)) *gallop.Protocols {

@@ -1,6 +1,4 @@
-// Package http2interop_test uses the HTTP/2 server with other people's clients: curl, nghttp, h2load, Node.js and Python. It uses
-// the HTTP/2 client with nghttpd, nginx, Node.js and hypercorn. Tests are skipped if their program is not installed.
-package http2interop_test
+package http2peers_test
 
 import (
 	"bytes"
@@ -18,10 +16,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
-	"github.com/gallop-http/gallop/internal/wiretest"
 )
-
-func TestMain(m *testing.M) { wiretest.RunWithRareGC(m) }
 
 // site is a server to test clients with.
 type site struct {

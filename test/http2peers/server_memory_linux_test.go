@@ -1,6 +1,6 @@
 //go:build !race
 
-package http2clients_test
+package http2peers_test
 
 import (
 	"encoding/binary"

@@ -1,5 +1,4 @@
-// Package http2clients_test uses the HTTP/2 server with net/http's client.
-package http2clients_test
+package http2peers_test
 
 import (
 	"bytes"
@@ -22,10 +21,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-func TestMain(m *testing.M) { wiretest.RunWaiting(m) }
-
-// start starts a server and returns its URL, a client for it, and a function that shuts it down.
-func start(t *testing.T, s *gallop.Server) (url string, client *http.Client) {
+// startServer starts a server and returns its URL, a client for it, and a function that shuts it down.
+func startServer(t *testing.T, s *gallop.Server) (url string, client *http.Client) {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -95,7 +92,7 @@ func TestBodies(t *testing.T) {
 		}
 		s.StreamRequestBody = true
 		s.MaxRequestBodySize = 8 << 20
-		url, client := start(t, s)
+		url, client := startServer(t, s)
 		var all sync.WaitGroup
 		for _, size := range []int{0, 1, 1000, 16 << 10, 65535, 65536, 200_000, 3 << 20} {
 			for _, path := range []string{"/whole", "/stream"} {
@@ -145,7 +142,7 @@ func TestMany(t *testing.T) {
 			}
 			ctx.SetBodyString(id)
 		})
-		url, client := start(t, s)
+		url, client := startServer(t, s)
 		var all sync.WaitGroup
 		for worker := range 20 {
 			all.Go(func() {
@@ -195,7 +192,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			ctx.SetBodyString("done")
 		}
-		url, client := start(t, s)
+		url, client := startServer(t, s)
 		var all sync.WaitGroup
 		for range 30 {
 			all.Go(func() {
@@ -247,7 +244,7 @@ func TestTrailersAndCancellation(t *testing.T) {
 			ctx.SetBodyString(string(ctx.PostBody()) + string(ctx.Request.Header.PeekTrailer("X-Note")))
 			ctx.Response.Header.Set("X-Sum", "42")
 		}
-		url, client := start(t, s)
+		url, client := startServer(t, s)
 		req, _ := http.NewRequest("POST", url, io.MultiReader(strings.NewReader("body+")))
 		req.Trailer = http.Header{"X-Note": {"note"}}
 		resp, err := client.Do(req)
