@@ -74,6 +74,7 @@ func (c *canned) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
 // An idle connection needs at most 2 KB of memory, and no goroutine. The memory includes the connection of the test.
 func TestIdleMemory(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	if !wiretest.Alone(t) {
 		return
 	}

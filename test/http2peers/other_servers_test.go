@@ -153,6 +153,7 @@ func (p *peer) files() {
 // endsEarly ends calls while their responses arrive.
 func (p *peer) endsEarly() {
 	p.t.Helper()
+	canceled := 0
 	for i := range 30 {
 		ctx, cancel := context.WithCancel(p.t.Context())
 		resp := &gallop.Response{StreamBody: true}
@@ -164,12 +165,19 @@ func (p *peer) endsEarly() {
 		}
 		if i%2 == 0 {
 			cancel()
-			if _, err := io.Copy(io.Discard, resp.BodyStream()); !errors.Is(err, context.Canceled) {
-				p.t.Errorf("a cancelled call: %v", err)
+			n, err := io.Copy(io.Discard, resp.BodyStream())
+			switch {
+			case errors.Is(err, context.Canceled):
+				canceled++
+			case err != nil || int(n) != len(large)-1000*i: // or else the rest has arrived before the call noticed
+				p.t.Errorf("a cancelled call: %d bytes, %v", n, err)
 			}
 		}
 		_ = resp.CloseBodyStream()
 		cancel()
+	}
+	if canceled == 0 {
+		p.t.Error("no call was cancelled")
 	}
 }
 
