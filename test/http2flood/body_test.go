@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
@@ -34,7 +35,11 @@ func TestEmptyBody(t *testing.T) {
 
 // A client may send any number of bodies in small pieces, if programs get them.
 func TestBodiesInPieces(t *testing.T) {
-	const bodies, pieces = 400, 1000
+	bodies := 280 // together, more pieces than a client may send that no program gets
+	if wiretest.Full() {
+		bodies = 400
+	}
+	const pieces = 1000
 	for _, tt := range []struct {
 		name, path string
 		fields     []string

@@ -129,14 +129,16 @@ func (s *site) isSlow() bool { return s.loud.p99 > 5*s.quiet.p99+lenient }
 // floodOnce attacks the servers at the same time. It notes how long good clients wait before the attack and meanwhile.
 func floodOnce(t *testing.T, sites []*site, attackers int, begin func(s *site, group *sync.WaitGroup, end time.Time)) {
 	good := make([]*goodClient, len(sites))
+	var group sync.WaitGroup
+	quiet := time.Now().Add(min(300*time.Millisecond, floodTime()/4))
 	for i, s := range sites {
 		good[i] = newGoodClient(s.addr)
 		defer good[i].close()
-		s.quiet = good[i].measure(t, time.Now().Add(300*time.Millisecond))
+		group.Go(func() { s.quiet = good[i].measure(t, quiet) })
 	}
+	group.Wait()
 	idle := liveHeap()
 	end := time.Now().Add(floodTime())
-	var group sync.WaitGroup
 	for i, s := range sites {
 		begin(s, &group, end)
 		group.Go(func() { s.loud = good[i].measure(t, end) })
@@ -158,7 +160,7 @@ func floodOnce(t *testing.T, sites []*site, attackers int, begin func(s *site, g
 func largestHeap(t *testing.T, idle int64, attackers int, end time.Time) (largest int64) {
 	t.Helper()
 	for time.Now().Before(end) {
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(min(300*time.Millisecond, floodTime()/4))
 		grown := liveHeap() - idle
 		if largest = max(largest, grown); grown > int64(attackers*heapPerAttacker) {
 			t.Errorf("%d attackers cost %d KiB", attackers, grown>>10)

@@ -167,6 +167,7 @@ func TestMaxConcurrentHandlersRefusesBodies(t *testing.T) {
 // Connections wait for the handlers of other connections. Some give up meanwhile.
 func TestMaxConcurrentHandlersOfConns(t *testing.T) {
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
+		t.Parallel() // it mostly waits
 		s := start(t, over, func(s *gallop.Server) { s.MaxConcurrentHandlers = 3 })
 		var group sync.WaitGroup
 		for i := range 12 {
