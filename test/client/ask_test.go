@@ -107,6 +107,7 @@ func TestIdleConnectionThatBrokeIsLeftAlone(t *testing.T) {
 		"a byte of something": func(c *net.TCPConn) { _, _ = c.Write([]byte{'\n'}) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
 			step := make(chan struct{})
 			c, conns := socketServer(t, func(c *net.TCPConn) {
 				if readHeads(c, 1) {

@@ -86,8 +86,11 @@ func TestClientShortDeadlines(t *testing.T) {
 		return
 	}
 	span := 1500 * time.Millisecond
-	if wiretest.Long() {
+	switch {
+	case wiretest.Long():
 		span = 30 * time.Second
+	case !wiretest.Full():
+		span = 700 * time.Millisecond
 	}
 	warm, err := newChaoticHost()
 	if err != nil {

@@ -152,9 +152,9 @@ func TestClientReadsLastWords(t *testing.T) {
 // The body of a refusal may come long after its head, which has stopped the upload.
 func TestClientReadsLateRefusal(t *testing.T) {
 	for name, fill := range map[string]func(req *gallop.Request){
-		"bytes":  func(req *gallop.Request) { req.SetBody(make([]byte, 40<<20)) },
-		"chunks": func(req *gallop.Request) { req.SetBodyStream(bytes.NewReader(make([]byte, 40<<20)), -1) },
-		"fixed":  func(req *gallop.Request) { req.SetBodyStream(bytes.NewReader(make([]byte, 40<<20)), 40<<20) },
+		"bytes":  func(req *gallop.Request) { req.SetBody(make([]byte, 8<<20)) },
+		"chunks": func(req *gallop.Request) { req.SetBodyStream(bytes.NewReader(make([]byte, 8<<20)), -1) },
+		"fixed":  func(req *gallop.Request) { req.SetBodyStream(bytes.NewReader(make([]byte, 8<<20)), 8<<20) },
 		"a blocked pipe": func(req *gallop.Request) {
 			r, w := io.Pipe()
 			go w.Write(make([]byte, 1000))

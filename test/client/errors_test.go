@@ -158,6 +158,7 @@ func (f *failure) check(t *testing.T, err error) {
 func TestClientErrorsNameTheCall(t *testing.T) {
 	for _, f := range failures {
 		t.Run(f.name, func(t *testing.T) {
+			t.Parallel() // some wait for timeouts
 			for _, detailed := range []bool{false, true} {
 				c := f.client(t)
 				c.DetailedErrors = detailed

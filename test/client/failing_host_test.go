@@ -133,8 +133,11 @@ func TestClientInChaos(t *testing.T) {
 		return
 	}
 	callers, span := 200, 2*time.Second
-	if wiretest.Long() {
+	switch {
+	case wiretest.Long():
 		callers, span = 1000, time.Minute
+	case !wiretest.Full():
+		span = time.Second
 	}
 	warm, err := newChaoticHost() // has the runtime open what it polls with
 	if err != nil {

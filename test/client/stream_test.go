@@ -314,6 +314,7 @@ func TestClientSeesStaleSockets(t *testing.T) {
 				name += " over TLS"
 			}
 			t.Run(name, func(t *testing.T) {
+				t.Parallel() // it mostly waits
 				ln, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					t.Fatal(err)
