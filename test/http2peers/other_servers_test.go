@@ -34,8 +34,8 @@ type peer struct {
 	calls   atomic.Int32 // that were over HTTP/2
 }
 
-// large is a file of each server, and the body of uploads.
-var large = bytes.Repeat([]byte("0123456789abcdef\n"), 200_000)
+// large is a file of each server, and the body of uploads. It is larger than the window of a stream.
+var large = bytes.Repeat([]byte("0123456789abcdef\n"), map[bool]int{false: 80_000, true: 200_000}[wiretest.Full()])
 
 // newPeer prepares a directory with a certificate and files for a server.
 func newPeer(t *testing.T) *peer {
