@@ -161,7 +161,7 @@ func TestMemoryOfIdleConnections(t *testing.T) {
 // counts buffers of workers that begin late.
 func memoryOfConnections(t *testing.T, addr *net.TCPAddr, settle func(uint64), requests []string, try int) int64 {
 	t.Helper()
-	first, n := 1000, 2500
+	first, n := 800, 1500
 	if wiretest.Full() {
 		n = 7500
 	}
