@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // pair is a client and a server that talk to each other. Their programs act at random between deliveries of pieces of random
@@ -329,9 +330,9 @@ func (p *pair) checkWindows() {
 }
 
 func TestConversations(t *testing.T) {
-	seeds := 12
-	if testing.Short() {
-		seeds = 8
+	seeds := 6
+	if wiretest.Full() {
+		seeds = 12
 	}
 	total := map[string]int{}
 	for seed := range seeds {
