@@ -158,13 +158,23 @@ func TestExpiryWaitsForWhoServes(t *testing.T) {
 
 // If many connections expire at the same time, the loop looks for requests on other connections meanwhile.
 func TestExpiryOfMany(t *testing.T) {
+	for _, soon := range []time.Duration{300 * time.Millisecond, time.Second, 4 * time.Second} {
+		if expireMany(t, soon) {
+			return
+		}
+	}
+	t.Skip("the machine is too slow: the first connections expired before the last ones were accepted")
+}
+
+// expireMany has connections expire at the same time, soon. It returns false if they could not be accepted before.
+func expireMany(t *testing.T, soon time.Duration) bool {
 	const many = 300
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer at.Close()
-	by := Now().Add(2 * time.Second)
+	by := Now().Add(soon)
 	var accepted, expired, before atomic.Int64
 	good, err := net.Dial("tcp", at.Addr().String())
 	if err != nil {
@@ -221,7 +231,9 @@ func TestExpiryOfMany(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if Now() >= by {
-		t.Skipf("%d connections were accepted in 2 s", accepted.Load())
+		t.Logf("%d connections were accepted in %v", accepted.Load(), soon)
+		ln.End()
+		return false
 	}
 	wantText(t, good, "request")
 	if n := before.Load(); n > many/4 {
@@ -232,6 +244,7 @@ func TestExpiryOfMany(t *testing.T) {
 	}
 	good.Close()
 	ln.End()
+	return true
 }
 
 // A loop that has nothing to do has no timer.

@@ -18,6 +18,7 @@ type outbox struct {
 	mu     sync.Mutex
 	unsent []byte
 	err    error
+	left   int // how often a push could not send all
 }
 
 func (o *outbox) append(p ...byte) {
@@ -40,7 +41,9 @@ func (o *outbox) pushLocked() {
 	}
 	var n int
 	n, o.err = o.c.Push(o.unsent)
-	o.unsent = append(o.unsent[:0], o.unsent[n:]...)
+	if o.unsent = append(o.unsent[:0], o.unsent[n:]...); len(o.unsent) > 0 {
+		o.left++
+	}
 }
 
 // serveOutbox discards what arrives, pushes what is left and parks the connection.
@@ -159,7 +162,7 @@ func TestPushOnSockets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = client.(*net.TCPConn).SetReadBuffer(4 << 10)
+		_ = client.(*net.TCPConn).SetReadBuffer(16 << 10) // with less, TCP waits before it sends what fits
 		_ = client.SetDeadline(time.Now().Add(time.Minute))
 		o := <-boxes
 		_ = rawConn{o.c}.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, 4<<10) })
@@ -186,6 +189,11 @@ func TestPushOnSockets(t *testing.T) {
 					return
 				}
 				next[w]++
+			}
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			if o.left == 0 {
+				t.Error("each push could send all")
 			}
 		})
 	}
