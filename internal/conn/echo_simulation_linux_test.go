@@ -26,18 +26,20 @@ import (
 // begin exchanges of all kinds, send their bodies by turns and in any pieces, read slowly, reset exchanges, half-close, and
 // break off; servers shut down in between. Some servers use TLS, whose records are cut anywhere. Every exchange has to see its own name and body, and nothing may be left over.
 //
-// GALLOP_SEED is the first seed. GALLOP_LONG=1 has many more conversations.
+// GALLOP_SEED is the first seed. GALLOP_FULL=1 has more conversations, and GALLOP_LONG=1 many more.
 func TestEchoSimulation(t *testing.T) {
 	if !wiretest.Beside(t) {
 		return
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that a seed does nearly the same each time
-	n := 500
+	n := 200
 	switch {
 	case wiretest.Long():
 		n = 20_000
 	case bufpool.Poisons: // with the race detector
 		n = 100
+	case wiretest.Full():
+		n = 500
 	}
 	first, err := strconv.Atoi(os.Getenv("GALLOP_SEED"))
 	if err != nil {
@@ -53,7 +55,7 @@ func TestEchoSimulation(t *testing.T) {
 		stuck.Stop()
 	}
 	t.Logf("%+v", total)
-	if n >= 500 && !t.Failed() && (total.Ended == 0 || total.Reset == 0 || total.Refused == 0 || total.Cut == 0 || total.Overtaken == 0 || total.OnLoop == 0 || total.OffLoop == 0) {
+	if n >= 200 && !t.Failed() && (total.Ended == 0 || total.Reset == 0 || total.Refused == 0 || total.Cut == 0 || total.Overtaken == 0 || total.OnLoop == 0 || total.OffLoop == 0) {
 		t.Errorf("something never happens: %+v", total)
 	}
 }
