@@ -14,12 +14,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // TestMain lets files be cached as soon as they are written.
 func TestMain(m *testing.M) {
 	youth = -time.Hour
-	os.Exit(m.Run())
+	wiretest.RunWaiting(m)
 }
 
 // cached returns a tree with a cache, or skips the test.
@@ -145,6 +147,7 @@ func TestYoungFilesAreNotCached(t *testing.T) {
 
 // TestChangesAreSeen changes a file in all the ways there are, with a check for each use.
 func TestChangesAreSeen(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("x", MaxInMemory+1)
 	for _, tc := range []struct {
 		name, before, want string
@@ -175,6 +178,7 @@ func TestChangesAreSeen(t *testing.T) {
 		{"large, shrunk", large, large[:10], func(f string) error { return os.Truncate(f, 10) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			file := filepath.Join(dir, "a")
 			write(t, file, tc.before)
@@ -195,6 +199,7 @@ func TestChangesAreSeen(t *testing.T) {
 
 // TestLargeFilesAreCheckedEachTime changes large files long before the entry is due.
 func TestLargeFilesAreCheckedEachTime(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
 	for name, change := range map[string]func() error{
@@ -222,6 +227,7 @@ func TestLargeFilesAreCheckedEachTime(t *testing.T) {
 
 // TestIntervalOfChecks looks at the disk when the interval has passed, and not before.
 func TestIntervalOfChecks(t *testing.T) {
+	t.Parallel()
 	const every = 300 * time.Millisecond
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "old")
@@ -243,6 +249,7 @@ func TestIntervalOfChecks(t *testing.T) {
 }
 
 func TestSiblings(t *testing.T) {
+	t.Parallel()
 	suffixes := []string{".gz", ".old.gz"}
 	for _, tc := range []struct {
 		name         string
@@ -262,6 +269,7 @@ func TestSiblings(t *testing.T) {
 		{"both change", []string{"a.css.gz", "1"}, []string{"a.css", "new", "a.css.gz", "9"}, "1", "9"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			tree := cached(t, dir, nil)
 			put := func(files []string) {
@@ -348,9 +356,13 @@ func TestReplacedDirectoryForgets(t *testing.T) {
 // TestBoundOfEntries uses more files than the cache holds.
 func TestBoundOfEntries(t *testing.T) {
 	dir := t.TempDir()
-	const files = 3 * MaxEntries
-	for i := range files {
-		write(t, filepath.Join(dir, fmt.Sprint(i)), "x")
+	const files = 3 * MaxEntries / 2
+	file := filepath.Join(dir, "x")
+	write(t, file, "x")
+	for i := range files { // a link is made faster than a file
+		if err := os.Link(file, filepath.Join(dir, fmt.Sprint(i))); err != nil {
+			write(t, filepath.Join(dir, fmt.Sprint(i)), "x")
+		}
 	}
 	tree := cached(t, dir, func(s *Settings) { s.Every = time.Hour })
 	for i := range files {
@@ -388,7 +400,7 @@ func TestAbsentNamesLeaveNothing(t *testing.T) {
 	dir := t.TempDir()
 	tree := cached(t, dir, nil)
 	names := 20_000
-	if os.Getenv("GALLOP_LONG") != "" {
+	if wiretest.Long() {
 		names = 1_000_000
 	}
 	before := memory()
@@ -414,6 +426,7 @@ func memory() int64 {
 
 // TestIdleFilesAreForgotten makes no request any more.
 func TestIdleFilesAreForgotten(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "small"), "x")
 	write(t, filepath.Join(dir, "large"), strings.Repeat("x", MaxInMemory+1))
@@ -446,6 +459,7 @@ func TestIdleFilesAreForgotten(t *testing.T) {
 
 // TestUsedFilesStay uses a file all the time.
 func TestUsedFilesStay(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "x")
 	tree := cached(t, dir, func(s *Settings) { s.Keep = 400 * time.Millisecond })
@@ -550,9 +564,12 @@ func TestNoTornContent(t *testing.T) {
 		replace(i)
 	}
 	limit := time.Now().Add(3 * time.Second)
-	replacements := 1000
-	if os.Getenv("GALLOP_LONG") != "" {
+	replacements := 200
+	switch {
+	case wiretest.Long():
 		replacements, limit = 10_000, time.Now().Add(time.Hour)
+	case wiretest.Full():
+		replacements = 1000
 	}
 	var done atomic.Bool
 	var hits atomic.Int64

@@ -37,6 +37,7 @@ func (f *touchedFile) Stat() (fs.FileInfo, error) {
 
 // TestBytesOfOneVersion changes a file between the two descriptions that surround reading it.
 func TestBytesOfOneVersion(t *testing.T) {
+	t.Parallel()
 	if !keepsOpen {
 		t.Skip("the system has no cache")
 	}
@@ -65,6 +66,7 @@ func TestBytesOfOneVersion(t *testing.T) {
 		}, errUncached},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			name := filepath.Join(t.TempDir(), "a")
 			write(t, name, "old")
 			time.Sleep(20 * time.Millisecond) // kernels before 6.13 keep the time of a tick
@@ -238,6 +240,7 @@ func TestRootSwappedDuringLoad(t *testing.T) {
 // TestSiblingChangesWhileItIsLoaded changes a sibling while a first request loads it. A second request, which begins after
 // the change, must not get the content from before.
 func TestSiblingChangesWhileItIsLoaded(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	sibling := filepath.Join(dir, "a.css.gz")
 	write(t, filepath.Join(dir, "a.css"), "a")

@@ -44,6 +44,7 @@ func admitted(t testing.TB, tree *Tree, name string) *Entry {
 }
 
 func TestVariantIsMadeOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "abc")
 	tree, made := makingTree(t, dir, func(s *Settings) {
@@ -79,6 +80,7 @@ func TestVariantIsMadeOnce(t *testing.T) {
 }
 
 func TestMadeVariantFollowsTheOriginal(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]int{"small": 3, "large": MaxInMemory + 1} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

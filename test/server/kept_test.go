@@ -984,6 +984,7 @@ func runKeepers(t *testing.T, on servertest.Transport, settings string, cases []
 func TestKeptByHandlers(t *testing.T) {
 	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
+		t.Parallel()
 		for settings := range keepServers {
 			t.Run(settings, func(t *testing.T) {
 				t.Parallel()
