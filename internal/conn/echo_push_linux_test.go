@@ -110,7 +110,7 @@ func TestEchoReadsNothing(t *testing.T) {
 		defer c.conn.Close()
 		var calls []*echoCall
 		for i := range mostOpen {
-			calls = append(calls, r.whole(c, fmt.Sprint("big 1000000 ", i), 0))
+			calls = append(calls, r.whole(c, fmt.Sprint("big 400000 ", i), 0))
 		}
 		r.eventually(wire, "full", func() bool { return wire.stuck && len(wire.unsent) >= mostUnsent })
 		begun, other := time.Now(), r.client()
