@@ -187,6 +187,7 @@ func beside(h http.HandlerFunc) http.Handler {
 
 // A deadline for reading ends the reads of one request. Other streams of the connection and later requests have none.
 func TestReadDeadlineOverHTTP2(t *testing.T) {
+	t.Parallel()
 	h := beside(func(w http.ResponseWriter, r *http.Request) {
 		for _, at := range deadlinesOf(r) {
 			if err := http.NewResponseController(w).SetReadDeadline(at); err != nil {
@@ -237,6 +238,7 @@ func deadlinesOf(r *http.Request) []time.Time {
 // A write fails when its time is over, and the stream is reset. Other streams of the connection and later requests have no
 // deadline, even if their clients read slowly.
 func TestWriteDeadlineOverHTTP2(t *testing.T) {
+	t.Parallel()
 	const size = 10 << 20 // more than the client takes without a reader
 	type end struct {
 		path string

@@ -213,6 +213,7 @@ func late(err error, begun time.Time) bool {
 }
 
 func TestTransportExpectContinueTimeout(t *testing.T) {
+	t.Parallel()
 	ln := listen(t)
 	defer ln.Close()
 	waited := make(chan time.Duration, 1)
