@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // The oracle implements RFC 9110 §12.5 and RFC 4647 slowly and literally: a header becomes a list of ranges, each
@@ -393,9 +394,9 @@ func randomOffers(r *rand.Rand, kind Kind) (offers []string) {
 }
 
 func TestAgreesWithTheRFC(t *testing.T) {
-	rounds := 20000
-	if testing.Short() {
-		rounds = 2000
+	rounds := 5000
+	if wiretest.Full() {
+		rounds = 20_000
 	}
 	r := rand.New(rand.NewPCG(9110, 4647))
 	for kind := MediaTypes; kind <= LanguagesByLookup; kind++ {
