@@ -17,6 +17,7 @@ import (
 // TestServerCases plays testdata/cases against sockets. Cases that pass strictly pass normally as well, so the normal
 // form is played in long tests only.
 func TestServerCases(t *testing.T) {
+	wiretest.CheckLeaks(t)
 	cases := wiretest.ServerCases(t, nil)
 	for _, tt := range []struct {
 		name, network  string
@@ -34,7 +35,7 @@ func TestServerCases(t *testing.T) {
 			if tt.long && !wiretest.Long() {
 				t.Skip("it takes long, and others like it run: set GALLOP_LONG, as CI does, to run it")
 			}
-			wiretest.CheckLeaks(t)
+			t.Parallel() // it mostly waits
 			s := servertest.NewEchoServer(tt.stream)
 			s.Engine = tt.over
 			dial := listenAndServe(t, &s.Server, tt.network)
