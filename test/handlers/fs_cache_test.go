@@ -19,7 +19,7 @@ import (
 
 // youth is how old a file must be to be cached, and ripe is a little more. The long form of the tests uses the value that
 // programs have. The file systems that tests use have times in nanoseconds, so that a shorter youth is safe too.
-var youth, ripe = 100 * time.Millisecond, 300 * time.Millisecond
+var youth, ripe = 50 * time.Millisecond, 150 * time.Millisecond
 
 func TestMain(m *testing.M) {
 	if wiretest.Long() {

@@ -19,9 +19,12 @@ import (
 func TestReplacedUnderLoad(t *testing.T) {
 	needsCache(t)
 	t.Parallel()
-	names, replacements, limit := 60, 1_000, 1500*time.Millisecond
-	if wiretest.Long() {
+	names, replacements, limit := 60, 1_000, 500*time.Millisecond
+	switch {
+	case wiretest.Long():
 		names, replacements, limit = 1_000, 10_000, time.Hour
+	case wiretest.Full():
+		limit = 1500 * time.Millisecond
 	}
 	dir := t.TempDir()
 	var versions sync.Map // fingerprint → name
