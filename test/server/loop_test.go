@@ -818,9 +818,9 @@ func TestLoopChurn(t *testing.T) {
 		_, _ = ctx.Write(ctx.PostBody())
 	}}
 	addr := loopServer(t, s)
-	deadline := time.Now().Add(time.Second)
-	if testing.Short() {
-		deadline = time.Now().Add(time.Second / 4)
+	deadline := time.Now().Add(time.Second / 4)
+	if wiretest.Full() {
+		deadline = time.Now().Add(time.Second)
 	}
 	var group sync.WaitGroup
 	var calls atomic.Int64
