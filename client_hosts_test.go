@@ -8,13 +8,17 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/testhook"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // A client that has talked to very many hosts has nothing left of them.
 func TestClientForgetsHosts(t *testing.T) {
-	hosts := 100_000
-	if testhook.RaceEnabled {
+	hosts := 20_000
+	switch {
+	case testhook.RaceEnabled:
 		hosts = 10_000
+	case wiretest.Full():
+		hosts = 100_000
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var conns int
