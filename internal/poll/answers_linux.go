@@ -86,7 +86,7 @@ func (l *Loop) sendAll() {
 	for i := range answers {
 		a := &answers[i]
 		if l.deliver(a.c, l.bytes[from:a.end], a.by) {
-			l.again = append(l.again, a.c)
+			l.again.push(a.c)
 		}
 		from = a.end
 	}

@@ -86,10 +86,7 @@ func (c *Conn) Park(by Moment) bool {
 	if by = by.tick(); int64(by) != early {
 		c.by.Store(int64(by))
 	}
-	if v := c.view.Load(); v != nil {
-		v.stop()
-		c.view.Store(nil)
-	}
+	c.stopView()
 	loop := c.loop
 	for {
 		s := c.state.Load()
@@ -106,6 +103,21 @@ func (c *Conn) Park(by Moment) bool {
 		loop.post(c, postTime)
 	}
 	return true
+}
+
+// Requeue has the loop serve c again, after other connections that have something to read. The goroutine that serves c calls it
+// instead of Park when others are to have their turn, and does not use c any more.
+func (c *Conn) Requeue() {
+	c.stopView()
+	c.loop.post(c, postServe)
+}
+
+// stopView forgets the deadlines, and wakes all goroutines that wait.
+func (c *Conn) stopView() {
+	if v := c.view.Load(); v != nil {
+		v.stop()
+		c.view.Store(nil)
+	}
 }
 
 // Ended reports whether the client sends nothing after the bytes that can be read now.

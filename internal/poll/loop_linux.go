@@ -44,8 +44,8 @@ type Loop struct {
 	spare   *ahead // nil, or an ahead that no worker uses; mu guards it
 	away    int64  // workers off the loops that already had a chance to run, see letOthersRun
 	wheel   *clock.Wheel[*Conn]
-	due     []*Conn // connections that expired
-	again   []*Conn // connections to serve without an event: they have something to read, or Kick was called
+	due     []*Conn    // connections that expired
+	again   againQueue // connections to serve without an event: they have something to read, or Kick or Requeue was called
 	answers [mostAnswers]answer
 	waiting int    // number of collected responses in answers
 	bytes   []byte // bytes of the collected responses
@@ -201,7 +201,7 @@ func (l *Loop) takePosts() {
 		case p.what == postGone:
 			l.wheel.Del(&p.c.timer)
 		case p.what == postServe:
-			l.again = append(l.again, p.c)
+			l.again.push(p.c)
 		case p.c.state.Load()&gone == 0:
 			l.schedule(p.c, p.c.by.Load())
 		}
@@ -265,8 +265,8 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				return false
 			}
 		}
-		for n := 0; n < mostAgain && len(l.again) > 0; n++ {
-			c := l.takeAgain()
+		for n := 0; n < mostAgain && l.again.len() > 0; n++ {
+			c := l.again.pop()
 			w.begin(c)
 			if w.g.h.Serve(w, c); !w.end() {
 				return false
@@ -290,7 +290,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				}
 			}
 		}
-		if l.send(); len(l.again) > 0 || len(l.due) > 0 {
+		if l.send(); l.again.len() > 0 || len(l.due) > 0 {
 			l.catchUp()
 			continue
 		}
@@ -309,17 +309,6 @@ const mostDue = 4
 // mostAgain is how many connections are served without an event before the loop looks at events. Thousands can be
 // kicked at once, and requests on other connections do not wait for all of them.
 const mostAgain = 16
-
-// takeAgain removes a connection from again.
-func (l *Loop) takeAgain() *Conn {
-	last := len(l.again) - 1
-	c := l.again[last]
-	l.again[last] = nil
-	if l.again = l.again[:last]; last == 0 && cap(l.again) > 1024 {
-		l.again = nil
-	}
-	return c
-}
 
 // isListener reports whether an event is for a listener.
 func (l *Loop) isListener(event *syscall.EpollEvent) bool {

@@ -355,7 +355,7 @@ func (m *pushModel) state(b []byte) []byte {
 		b = append(append(b, ln.appended...), byte(slices.Index(m.all, ln.holder)))
 	}
 	l := m.l
-	b = append(b, '\n', byte(l.baton.Load()&1), byte(slices.Index(m.workers, l.leader.Load())), byte(len(l.again)))
+	b = append(b, '\n', byte(l.baton.Load()&1), byte(slices.Index(m.workers, l.leader.Load())), byte(l.again.len()))
 	for _, fd := range m.k.Pending(l.ep) {
 		b = append(b, byte(fd))
 	}

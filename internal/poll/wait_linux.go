@@ -91,11 +91,15 @@ func (l *Loop) wait() bool {
 		l.waits.note(l.now - from)
 		alone = l.alone()
 	}
-	l.takeBreak()
+	if l.n == 0 {
+		l.catchUp() // a connection that is served again and again does not keep the loop from looking for events
+	} else {
+		l.takeBreak()
+	}
 	return true
 }
 
-func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 && len(l.again) == 0 }
+func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 && l.again.len() == 0 }
 
 // look fetches the events that are there.
 func (l *Loop) look() {

@@ -1,0 +1,104 @@
+package poll
+
+import (
+	"io"
+	"net"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Connections leave the queue in their order, and a queue that is never empty takes no more memory for that.
+func TestAgainQueue(t *testing.T) {
+	var q againQueue
+	conns := make([]Conn, 3)
+	for i := range conns {
+		q.push(&conns[i])
+	}
+	for i := range 10_000 {
+		c := q.pop()
+		if c != &conns[i%3] || q.len() != 2 {
+			t.Fatalf("connection %d of %d is not the one that has waited for longest", i, q.len()+1)
+		}
+		q.push(c)
+	}
+	if n := cap(q.conns); n > 16 {
+		t.Errorf("room for %d connections", n)
+	}
+	for range conns {
+		q.pop()
+	}
+	if q.len() != 0 || slices.ContainsFunc(q.conns[:cap(q.conns)], func(c *Conn) bool { return c != nil }) {
+		t.Error("the queue is not empty, or keeps connections")
+	}
+}
+
+// A connection that is served again and again does not keep the loop from others, however the loop waits.
+func TestRequeueOnTheSystem(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	var busy atomic.Pointer[Conn]
+	var stop atomic.Bool
+	h := &hooks{}
+	h.serve = func(_ *Worker, c *Conn) {
+		var p [8]byte
+		n, err := c.TryRead(p[:])
+		switch {
+		case string(p[:n]) == "busy":
+			busy.Store(c)
+			c.Requeue()
+		case c == busy.Load() && !stop.Load():
+			c.Requeue()
+		case err == io.EOF:
+			c.Finish()
+		default:
+			_, _ = c.TryWrite(p[:n])
+			if !c.Park(0) {
+				c.Requeue()
+			}
+		}
+	}
+	g, err := NewGroup(h, 1, nil, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := at.(*net.TCPListener).SyscallConn()
+	ln, err := g.Listen(raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop.Store(true) // also if the test fails
+	var conns [2]net.Conn
+	for i := range conns {
+		if conns[i], err = net.Dial("tcp", at.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		_ = conns[i].SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = conns[i].Write([]byte("first"))
+		wantText(t, conns[i], "first")
+	}
+	_, _ = conns[0].Write([]byte("busy"))
+	for busy.Load() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	for _, away := range []int64{0, 1, -1} {
+		g.away.Add(away)
+		for range 20 {
+			_, _ = conns[1].Write([]byte("echo"))
+			wantText(t, conns[1], "echo")
+		}
+	}
+	stop.Store(true)
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	ln.End()
+	g.Leave()
+	<-g.closed
+}
