@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,17 +49,50 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 // serve serves the connection until it has to be parked or ended.
 func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 	c.seat = seat
-	full := true // the output may have been full before, so that frames in c.partial are not read yet
+	rest := true // the output may have been full before, or the share used up, so that frames in c.partial are not read yet
+	var share h2Share
 	for {
-		if len(seat.Input.Unread()) > 0 || full && len(c.partial) > 0 {
-			full = c.feed(&seat.Input, sinceEpoch(seat.Now))
+		if len(seat.Input.Unread()) > 0 || rest && len(c.partial) > 0 {
+			rest = c.feed(&seat.Input, sinceEpoch(seat.Now), &share)
 			seat.Input.ReleaseHead(seat.Set.Poison)
 			seat.Input.Widen()
 		}
 		c.work()
-		if n := c.wait(seat, full); n != conn.Step {
+		if n := c.wait(seat, rest, share.over); n != conn.Step {
 			return n
 		}
+		if share.over {
+			share = h2Share{}
+		}
+	}
+}
+
+// h2Share is how much of a processor a connection uses before others have their turn. A client that sends frames faster than the
+// server takes them would otherwise keep a loop, or a processor of goroutines, for milliseconds.
+type h2Share struct {
+	work int   // since the last look at the clock: bytes, and h2FrameWork for each event
+	from int64 // when the clock was read first, see h2Now
+	over bool
+}
+
+const (
+	h2FrameWork = 32       // an event takes about as long as this many bytes
+	h2LookAfter = 16 << 10 // most connections never look at the clock
+)
+
+// h2MostShare is how long a connection is served after the first look at the clock, while others may wait.
+const h2MostShare = int64(200 * time.Microsecond)
+
+// use counts an event that took n bytes.
+func (s *h2Share) use(n int) {
+	if s.work += n + h2FrameWork; s.work < h2LookAfter {
+		return
+	}
+	s.work = 0
+	if now := h2Now(); s.from == 0 {
+		s.from = now
+	} else {
+		s.over = now-s.from >= h2MostShare
 	}
 }
 
@@ -95,9 +129,9 @@ func (c *h2Conn) judge(st *h2Stream, known *target.KnownHost) (ready bool) {
 	return ready
 }
 
-// wait waits for input: with streams open, and otherwise for a new one. If the output was full, frames that have arrived are not read
-// yet, so wait only waits for room.
-func (c *h2Conn) wait(seat *conn.Conn, wasFull bool) conn.Next {
+// wait waits for input: with streams open, and otherwise for a new one. If the output is full, frames that have arrived are not read
+// yet, so wait only waits for room. If the share is used up, others have their turn first. rest means that c.partial may have whole frames.
+func (c *h2Conn) wait(seat *conn.Conn, rest, over bool) conn.Next {
 	busy, full, err := c.look()
 	if c.active && !busy && c.srv.ConnState != nil && !c.mayGoOn() {
 		c.report(conn.StateIdle)
@@ -110,7 +144,12 @@ func (c *h2Conn) wait(seat *conn.Conn, wasFull bool) conn.Next {
 	case full:
 		c.awaitRoom()
 		return conn.Step
-	case wasFull && len(c.partial) > 0:
+	case over && c.lc != nil:
+		return conn.Again
+	case over:
+		runtime.Gosched()
+		return conn.Step
+	case rest && len(c.partial) > 0:
 		return conn.Step
 	}
 	var n conn.Next

@@ -183,8 +183,8 @@ func (l *h2Left) end() {
 	}
 }
 
-// feed takes the frames that have arrived.
-func (c *h2Conn) feed(in *conn.Input, now int64) (full bool) {
+// feed takes the frames that have arrived. rest means that it has left some in c.partial: the output is full, or the share is used up.
+func (c *h2Conn) feed(in *conn.Input, now int64, share *h2Share) (rest bool) {
 	p := in.Unread()
 	in.R += len(p)
 	if len(c.partial) > 0 {
@@ -194,19 +194,22 @@ func (c *h2Conn) feed(in *conn.Input, now int64) (full bool) {
 	c.mu.Lock()
 	c.borrow()
 	c.health.hear(now)
-	for more := true; more; {
+	for more := true; more && !share.over; {
 		if c.spare == nil {
 			c.spare = c.srv.newStream()
 		}
 		ev, n := c.engine.Next(p, &c.spare.msg, now)
 		p = p[n:]
-		more, full = c.take(&ev), ev.Kind == http2.Full
+		more, rest = c.take(&ev), ev.Kind == http2.Full
+		share.use(n)
 	}
 	c.unlock()
-	c.srv.spareStreams.Put(c.spare)
-	c.spare = nil
+	if c.spare != nil { // the last event may have been a head
+		c.srv.spareStreams.Put(c.spare)
+		c.spare = nil
+	}
 	c.keep(p)
-	return full
+	return rest || share.over
 }
 
 // keep keeps the start of a frame until its rest arrives.

@@ -311,7 +311,16 @@ func (s *Server) runH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 		}
 	}()
 	for {
-		if h2.serve(&c.Conn) != conn.Park {
+		next := h2.serve(&c.Conn)
+		if next == conn.Again {
+			settled = true
+			lc.Turns = c.Turns
+			h2.seat = nil
+			c.Conn.Requeue(w, lc)
+			h2.callPending(w)
+			return
+		}
+		if next != conn.Park {
 			return
 		}
 		by := poll.Moment(0)

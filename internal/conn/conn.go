@@ -57,6 +57,7 @@ const (
 	Step   Next = iota // take the next step
 	Resume             // go on with a turn that has begun: with ResumeMoved or ResumePartial
 	Park               // give the connection back to its loop until more bytes arrive
+	Again              // give the connection back to its loop, which serves others before it serves the connection again
 	Later              // give the connection back to its loop, which sends the output first
 	Move               // go on with the connection on another goroutine
 	Taken              // the connection belongs to the program

@@ -230,6 +230,19 @@ func (c *Conn) TakeUnsent(rest []byte) {
 // Park leaves lc to its loop. It reports false if lc has something to read already, and has to be attached again. If it
 // reports true and c serves only lc, then c may be serving lc again on another goroutine.
 func (c *Conn) Park(w *poll.Worker, lc *LoopConn, by poll.Moment) bool {
+	c.detach(w, lc)
+	return lc.Park(by) // once it is parked, another worker may attach c
+}
+
+// Requeue leaves lc to its loop, which has it served again when others have had their turn. c may be serving lc again on another
+// goroutine when Requeue returns.
+func (c *Conn) Requeue(w *poll.Worker, lc *LoopConn) {
+	c.detach(w, lc)
+	lc.Requeue()
+}
+
+// detach ends a stay of lc.
+func (c *Conn) detach(w *poll.Worker, lc *LoopConn) {
 	c.emptyInput()
 	if t := lc.TLS(); t != nil {
 		t.out = nil
@@ -238,7 +251,6 @@ func (c *Conn) Park(w *poll.Worker, lc *LoopConn, by poll.Moment) bool {
 		c.Publish()
 	}
 	c.NC, c.TLS, c.Entry, c.Loop = nil, nil, nil, Seat{}
-	return lc.Park(by) // once it is parked, another worker may attach c
 }
 
 // emptyInput forgets the input, and keeps its buffer unless that is large.
