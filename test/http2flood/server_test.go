@@ -60,12 +60,7 @@ func (s *site) String() string {
 func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *site {
 	t.Helper()
 	s := &site{}
-	s.Handler, s.Engine, s.Logger = s.handle, over, &s.log
-	s.Protocols = &gallop.Protocols{}
-	s.Protocols.SetHTTP1(true)
-	s.Protocols.SetUnencryptedHTTP2(true)
-	s.HTTP2 = &gallop.HTTP2Config{MaxConcurrentStreams: streams}
-	s.MaxConcurrentHandlers = handlers
+	s.init(over)
 	if change != nil {
 		change(&s.Server)
 	}
@@ -87,6 +82,16 @@ func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *s
 		}
 	})
 	return s
+}
+
+// init sets the fields of the server, which does not serve yet.
+func (s *site) init(over gallop.EngineType) {
+	s.Handler, s.Engine, s.Logger = s.handle, over, &s.log
+	s.Protocols = &gallop.Protocols{}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	s.HTTP2 = &gallop.HTTP2Config{MaxConcurrentStreams: streams}
+	s.MaxConcurrentHandlers = handlers
 }
 
 // handle counts the handlers that run. Path "/slow" waits a while, "/big" has a body of ?n bytes, "/read" reads the request
