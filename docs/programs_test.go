@@ -44,15 +44,16 @@ func pageBlocks(page string) (blocks []pageBlock, err error) {
 }
 
 // The programs of the pages are packages of one binary, because linking a binary for each of them would take longer than
-// all other tests of this directory. TestDocsBlocks in test/readme vets the programs as they are.
+// all other tests of this directory. TestPrograms in test/readme vets the programs as they are.
 
 // programPages are the pages whose programs are run, with how many programs each of them has.
-var programPages = map[string]int{"choosing-a-client.md": 7, "deployment.md": 2, "from-nethttp.md": 2, "many-cores.md": 2}
+var programPages = map[string]int{"../README.md": 3, "choosing-a-client.md": 7, "deployment.md": 2, "from-nethttp.md": 2, "many-cores.md": 2}
 
 // replaceable are strings in the programs that a test can replace when it runs the program.
 var replaceable = []string{"localhost:8080", "localhost:8081", ":8080", "10.1.0.0/24"}
 
-// buildPrograms builds the programs of programPages once, and returns the path of the binary.
+// buildPrograms builds the programs of programPages once, and returns the path of the binary. It uses go run, which keeps the
+// binary in the build cache. With go build, each run of the tests would link it.
 var buildPrograms = sync.OnceValues(func() (string, error) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -77,8 +78,9 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(programDir, "programs.exe")
-	cmd := exec.Command("go", "build", "-overlay", overlayFile, "-buildvcs=false", "-ldflags=-s -w", "-o", binary, "./docs/programs")
+	cmd := exec.Command("go", "run", "-overlay", overlayFile, "-buildvcs=false", "./docs/programs")
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GALLOP_COPY="+binary)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -129,7 +131,7 @@ func (s *programSource) addPage(page string, want int) error {
 		if block.lang != "go" || !strings.HasPrefix(block.text, "package main\n") {
 			continue
 		}
-		name := fmt.Sprintf("%s%d", strings.ReplaceAll(strings.TrimSuffix(page, ".md"), "-", ""), n)
+		name := fmt.Sprintf("%s%d", strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(filepath.Base(page), ".md"), "-", "")), n)
 		fmt.Fprintf(&s.imports, "import %s \"github.com/gallop-http/gallop/docs/programs/%[1]s\"\n", name)
 		fmt.Fprintf(&s.cases, "\tcase \"%s %d\":\n\t\t%s.Main()\n", page, n, name)
 		err := errors.Join(
@@ -161,9 +163,29 @@ func replaced(text string) string {
 
 // addMain adds the function that calls the program named in the environment.
 func (s *programSource) addMain() error {
-	return s.add("main.go", "package main\n\nimport \"os\"\n"+s.imports.String()+
-		"\nfunc main() {\n\tswitch os.Getenv(\"GALLOP_PROGRAM\") {\n"+s.cases.String()+"\tdefault:\n\t\tos.Exit(3)\n\t}\n}\n")
+	return errors.Join(s.add("copy.go", copySource), s.add("main.go", "package main\n\nimport \"os\"\n"+s.imports.String()+
+		"\nfunc main() {\n\tswitch os.Getenv(\"GALLOP_PROGRAM\") {\n"+s.cases.String()+"\tdefault:\n\t\tcopySelf(os.Getenv(\"GALLOP_COPY\"))\n\t}\n}\n"))
 }
+
+// copySource is the function with which the binary copies itself, because go run may delete it.
+const copySource = `package main
+
+import "os"
+
+func copySelf(name string) {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	text, err := os.ReadFile(self)
+	if err != nil {
+		panic(err)
+	}
+	if err := os.WriteFile(name, text, 0o755); err != nil {
+		panic(err)
+	}
+}
+`
 
 // program is the nth program of a page. Strings in the program are replaced by others, in pairs.
 type program struct {

@@ -1,11 +1,7 @@
 package readme_test
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,13 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gallop-http/gallop/internal/pagetest"
 )
 
-// README.md shows nothing that is not tested: programs are compiled in a module of their own, parts of tests are compared with the
-// tests, and commands and their output are run and compared. docs_test.go checks the pages of docs/ in the same way, and
+// README.md shows nothing that is not tested: programs are vetted in a module of their own, parts of tests are compared with the
+// tests, and commands are run. A test in docs/ runs the programs. docs_test.go checks the pages of docs/ in the same way, and
 // facts_test.go the tables of facts.
 
 // top is the root of the module. A test that reads files of the module changes to this directory with t.Chdir. A TestMain
@@ -63,6 +58,17 @@ func TestReadmeGo(t *testing.T) {
 	}
 	if len(programs) == 0 {
 		t.Fatal("no programs")
+	}
+}
+
+// TestPrograms vets the programs of README.md and of the pages in docs/, all at once.
+func TestPrograms(t *testing.T) {
+	t.Chdir(top)
+	sources := docsSources(t)
+	var programs []string
+	for _, page := range append(docsPages(t), "README.md") {
+		more, _ := checkBlocks(pagetest.Text(t, page), sources)
+		programs = append(programs, more...)
 	}
 	goTool(t, strangersModule(t, programs), "vet", "./...")
 }
@@ -116,84 +122,8 @@ func goTool(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// TestReadmeAnswers runs the programs that the README asks something, on another port.
-func TestReadmeAnswers(t *testing.T) {
-	t.Chdir(top)
-	blocks := readmeBlocks(t)
-	asked := 0
-	for i, b := range blocks {
-		if !strings.HasPrefix(b.text, "package main\n") || !strings.HasPrefix(blocks[i+1].text, "curl ") {
-			continue
-		}
-		if n := strings.Count(b.text, "\n"); asked == 0 && n >= 20 {
-			t.Errorf("README.md:%d: hello has %d lines", b.line, n)
-		}
-		asked++
-		ln, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := ln.Addr().String()
-		ln.Close()
-		dir := strangersModule(t, []string{strings.Replace(b.text, `":8080"`, fmt.Sprintf("%q", addr), 1)})
-		goTool(t, dir, "build", "-ldflags=-s -w", "-o", "hello.exe", "./p0")
-		startProgram(t, filepath.Join(dir, "hello.exe"))
-		url, ok := strings.CutPrefix(blocks[i+1].text, "curl localhost:8080")
-		if !ok || blocks[i+2].lang != "text" {
-			t.Fatal("no curl and no answer behind the program")
-		}
-		if got := fetch(t, "http://"+addr+strings.TrimSpace(url)); got+"\n" != blocks[i+2].text {
-			t.Errorf("README.md:%d: the answer is %q", blocks[i+2].line, got)
-		}
-	}
-	if asked < 2 {
-		t.Errorf("only %d programs are asked anything", asked)
-	}
-}
-
-// startProgram runs a program until the test ends and returns what it writes to the standard error.
-func startProgram(t *testing.T, name string, args ...string) io.Reader {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, name, args...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		cmd.Wait()
-	})
-	return stderr
-}
-
-// fetch returns the body at url, trying again while nobody listens there.
-func fetch(t *testing.T, url string) string {
-	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
-	for tries := 0; ; tries++ {
-		resp, err := client.Get(url)
-		if err != nil {
-			if tries == 500 {
-				t.Fatal(err)
-			}
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %s, %v", url, resp.Status, err)
-		}
-		return string(body)
-	}
-}
-
 // Commands of the README are run as they are printed: those that clone, serve and test by .ci/readme, which takes minutes and is
-// the last step of .ci/run, and those that ask by TestReadmeAnswers.
+// the last step of .ci/run, and those that ask by TestReadmeAnswers in docs/.
 func TestReadmeCommands(t *testing.T) {
 	t.Chdir(top)
 	module, _, _ := strings.Cut(strings.TrimPrefix(pagetest.Text(t, "go.mod"), "module "), "\n")
