@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -102,6 +103,7 @@ func TestProxyHeadAtOnce(t *testing.T) {
 
 // A response that the target does not finish is not made to look complete.
 func TestProxyTargetBreaksOff(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ kind, text string }{
 		{"a length", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"},
 		{"a large length", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nhalf"},
@@ -403,10 +405,12 @@ func (e *endless) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-const large = 100 << 20
+// large is more than the memory that a proxy may use, and than sockets buffer.
+const large = 64 << 20
 
 // peak returns how much the heap grows while f runs.
 func peak(f func()) uint64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // TestMain makes garbage collections rare
 	runtime.GC()
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -471,6 +475,7 @@ func TestProxyBoundedMemory(t *testing.T) {
 
 func TestProxyBackpressure(t *testing.T) {
 	eachFront(t, func(t *testing.T, start func(middleware.Proxy, ...web.Middleware) front) {
+		t.Parallel()
 		var sent atomic.Int64
 		goOn, stop := make(chan bool), make(chan bool)
 		f := start(middleware.Proxy{Targets: []string{target(t, func(w http.ResponseWriter, r *http.Request) {

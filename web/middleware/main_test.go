@@ -1,0 +1,9 @@
+package middleware_test
+
+import (
+	"testing"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+func TestMain(m *testing.M) { wiretest.RunWaiting(m) }
