@@ -2,6 +2,7 @@ package pprofhandler_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -164,7 +165,9 @@ var stdHandler = nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r
 	case "/debug/pprof/cmdline":
 		stdpprof.Cmdline(w, r)
 	case "/debug/pprof/profile":
-		stdpprof.Profile(w, r)
+		ctx, cancel := context.WithTimeout(r.Context(), time.Millisecond) // shorter than a second, which is the least for seconds
+		defer cancel()
+		stdpprof.Profile(w, r.WithContext(ctx))
 	case "/debug/pprof/symbol":
 		stdpprof.Symbol(w, r)
 	case "/debug/pprof/trace":
