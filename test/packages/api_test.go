@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/pagetest"
@@ -65,7 +66,11 @@ func TestAPIListsHavePackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, path := range publicPackages(t) {
+	packages, err := compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range packages.public {
 		want = append(want, apiFile(path))
 	}
 	for _, f := range files {
@@ -104,30 +109,33 @@ func changedLines(recorded, have string) (changed []string) {
 	return changed
 }
 
-// publicPackages returns the import paths of the packages that users can import.
-func publicPackages(t *testing.T) (paths []string) {
-	t.Helper()
-	all := goList(t, "-f", `{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}`, module+"/...")
-	for _, path := range strings.Fields(all) {
-		if !slices.Contains(strings.Split(path, "/"), "internal") {
-			paths = append(paths, path)
-		}
-	}
-	return paths
+// compiled has the packages of this module that users can import, and the files of export data of these packages and of what they
+// import.
+type compiled struct {
+	public  []string
+	exports map[string]string
 }
 
-// goList returns what go list prints.
-func goList(t *testing.T, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+// compile has the go command compile the packages of this module, once.
+var compile = sync.OnceValues(func() (c compiled, err error) {
+	cmd := exec.Command("go", "list", "-export", "-deps", "-f",
+		`{{.ImportPath}}{{"\t"}}{{.Export}}{{"\t"}}{{if and (not .DepOnly) .GoFiles (ne .Name "main")}}public{{end}}`, module+"/...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %v\n%s", cmd, err, stderr.Bytes())
+		return c, fmt.Errorf("%v: %w\n%s", cmd, err, stderr.Bytes())
 	}
-	return string(out)
-}
+	c.exports = map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		part := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		c.exports[part[0]] = part[1]
+		if part[2] != "" && !slices.Contains(strings.Split(part[0], "/"), "internal") {
+			c.public = append(c.public, part[0])
+		}
+	}
+	return c, nil
+})
 
 // apiFile returns the name of the list of a package.
 func apiFile(path string) string {
@@ -138,20 +146,16 @@ func apiFile(path string) string {
 	return strings.ReplaceAll(name, "/", "_") + ".txt"
 }
 
-// loadPublic has the go command compile the public packages, and reads their types.
+// loadPublic returns the types of the public packages.
 func loadPublic(t *testing.T) (loaded []*types.Package) {
 	t.Helper()
-	public := publicPackages(t)
-	out := goList(t, append([]string{"-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}}\t{{.Export}}{{end}}"}, public...)...)
-	files := map[string]string{}
-	for line := range strings.Lines(out) {
-		if path, file, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
-			files[path] = file
-		}
+	packages, err := compile()
+	if err != nil {
+		t.Fatal(err)
 	}
-	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
+	open := func(path string) (io.ReadCloser, error) { return os.Open(packages.exports[path]) }
 	imports := importer.ForCompiler(token.NewFileSet(), "gc", open)
-	for _, path := range public {
+	for _, path := range packages.public {
 		pkg, err := imports.Import(path)
 		if err != nil {
 			t.Fatal(err)

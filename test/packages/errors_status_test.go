@@ -8,9 +8,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gallop-http/gallop"
-	"github.com/gallop-http/gallop/memnet"
+	"github.com/gallop-http/gallop/galloptest"
 	"github.com/gallop-http/gallop/rest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 	"github.com/gallop-http/gallop/web"
@@ -67,12 +68,12 @@ func TestHTTPStatus(t *testing.T) {
 
 // The status of another server reaches a client only if the handler says so.
 func TestWebDoesNotPassStatusesOn(t *testing.T) {
-	upstream := memnet.NewListener()
-	server := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.Error("secret", ctx.QueryArgs().GetUintOrZero("status")) }}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(upstream) }()
-	defer func() { upstream.Close(); <-served }()
-	api, err := rest.New("http://api.example/", rest.WithClient(&gallop.Client{DialContext: upstream.DialContext}))
+	synctest.Test(t, testWebDoesNotPassStatusesOn) // rest waits before it tries again after a 503
+}
+
+func testWebDoesNotPassStatusesOn(t *testing.T) {
+	client, url := galloptest.Serve(t, func(ctx *gallop.RequestCtx) { ctx.Error("secret", ctx.QueryArgs().GetUintOrZero("status")) })
+	api, err := rest.New(url, rest.WithClient(client))
 	if err != nil {
 		t.Fatal(err)
 	}
