@@ -6,6 +6,7 @@ import (
 	stdzlib "compress/zlib"
 	"io"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/andybalholm/brotli"
@@ -14,8 +15,8 @@ import (
 
 var real = []Coding{Gzip, Deflate, Brotli, Zstd}
 
-// samples are bodies by name: empty, tiny, text, noise, and one that is larger than every buffer.
-func samples() map[string][]byte {
+// samples returns bodies by name: empty, tiny, text, noise, and one that is larger than every buffer. Tests do not change them.
+var samples = sync.OnceValue(func() map[string][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300<<10)
 	for i := range noise {
@@ -28,7 +29,7 @@ func samples() map[string][]byte {
 		long = append(long, noise[:r.IntN(400)]...)
 	}
 	return map[string][]byte{"empty": {}, "byte": {'x'}, "text": text, "noise": noise, "long": long}
-}
+})
 
 // reference encodes with the reference library of the coding.
 func reference(t testing.TB, c Coding, body []byte) []byte {
