@@ -34,9 +34,26 @@ func docsPages(t *testing.T) []string {
 	return pages
 }
 
+// sources is the code that pages may show.
+type sources struct {
+	texts []string
+	lines map[string]bool // of all texts
+}
+
+func newSources(texts ...string) sources {
+	s := sources{texts, map[string]bool{}}
+	for _, text := range texts {
+		for line := range strings.Lines(text) {
+			s.lines[line] = true
+		}
+	}
+	return s
+}
+
 // docsSources returns the text of the files whose code pages may show.
-func docsSources(t *testing.T) (sources []string) {
+func docsSources(t *testing.T) sources {
 	t.Helper()
+	var texts []string
 	names, err := filepath.Glob("*_test.go")
 	if err != nil {
 		t.Fatal(err)
@@ -53,9 +70,9 @@ func docsSources(t *testing.T) (sources []string) {
 		}
 	}
 	for _, name := range names {
-		sources = append(sources, "\n"+pagetest.Text(t, name))
+		texts = append(texts, "\n"+pagetest.Text(t, name))
 	}
-	return sources
+	return newSources(texts...)
 }
 
 // blocksOf returns the fenced blocks of a page, and an error if the last one is not closed. A fence may be indented, in a list.
@@ -80,7 +97,7 @@ func blocksOf(page string) (blocks []readmeBlock, err error) {
 }
 
 // checkBlocks returns what is wrong with the blocks of a page, and the programs among them.
-func checkBlocks(page string, sources []string) (programs, complaints []string) {
+func checkBlocks(page string, from sources) (programs, complaints []string) {
 	blocks, err := blocksOf(page)
 	if err != nil {
 		complaints = append(complaints, err.Error())
@@ -91,7 +108,7 @@ func checkBlocks(page string, sources []string) (programs, complaints []string) 
 			if !slices.Contains(docsLanguages, b.lang) {
 				complaints = append(complaints, fmt.Sprintf("line %d: nothing checks a block of %q; see docsLanguages", b.line, b.lang))
 			}
-		case isShownIn(sources, b.text):
+		case from.show(b.text):
 		case strings.HasPrefix(b.text, "package main\n"):
 			programs = append(programs, b.text)
 		default:
@@ -101,10 +118,13 @@ func checkBlocks(page string, sources []string) (programs, complaints []string) 
 	return programs, complaints
 }
 
-// isShownIn reports whether one of the sources has the lines of text at any indentation.
-func isShownIn(sources []string, text string) bool {
-	lines := dedented(text)
+// show reports whether one of the texts has the lines of a block at any indentation.
+func (s sources) show(block string) bool {
+	lines := dedented(block)
 	for depth := range 8 {
+		if len(lines) > 0 && lines[0] != "\n" && !s.lines[strings.Repeat("\t", depth)+lines[0]] {
+			continue
+		}
 		indented := "\n"
 		for _, line := range lines {
 			if line != "\n" {
@@ -112,7 +132,7 @@ func isShownIn(sources []string, text string) bool {
 			}
 			indented += line
 		}
-		if slices.ContainsFunc(sources, func(src string) bool { return strings.Contains(src, indented) }) {
+		if slices.ContainsFunc(s.texts, func(text string) bool { return strings.Contains(text, indented) }) {
 			return true
 		}
 	}
@@ -261,7 +281,7 @@ func TestDocsFiles(t *testing.T) {
 // The tests would notice.
 func TestDocsNotice(t *testing.T) {
 	t.Chdir(top)
-	sources := []string{"package docs_test\n\nfunc Example() {\n\tif true {\n\t\ta()\n\n\t\tb()\n\t}\n}\n"}
+	sources := newSources("package docs_test\n\nfunc Example() {\n\tif true {\n\t\ta()\n\n\t\tb()\n\t}\n}\n")
 	for _, tc := range []struct {
 		name, page string
 		complaints int
