@@ -21,6 +21,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/codec"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/rest"
 )
 
@@ -221,7 +222,10 @@ func TestDecodeLists(t *testing.T) {
 // Lists that are longer than what is in memory of them, whole and broken, are what encoding/json makes of them, however
 // their bytes come.
 func TestDecodeWindows(t *testing.T) {
-	rounds, most := 24, 400
+	rounds, most := 8, 400
+	if wiretest.Full() {
+		rounds = 24
+	}
 	if rest.RaceEnabled {
 		rounds, most = 4, 150
 	}
