@@ -3,6 +3,7 @@ package child
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os/exec"
 	"strings"
@@ -24,14 +25,19 @@ func End(cmd *exec.Cmd) {
 	cmd.Wait()
 }
 
-// FreeAddress returns a loopback address on which nothing listens.
+// FreeAddress returns a loopback address on which nothing listens. The port is below those that Linux gives to outgoing
+// connections, so that none of a load generator's takes it before the program listens.
 func FreeAddress() (string, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	var err error
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000))
+		var l net.Listener
+		if l, err = net.Listen("tcp4", addr); err == nil {
+			l.Close()
+			return addr, nil
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return "", err
 }
 
 // AwaitListener waits until a process listens on the address.

@@ -1,6 +1,8 @@
 package wiretest
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -10,17 +12,22 @@ import (
 var addresses sync.Map
 
 // FreeAddress returns an address on the loopback interface on which a program can listen. It returns each address once.
+// The port is below those that Linux and most other systems give to a listener on port 0. Otherwise, a test that runs
+// at the same time, perhaps in another process, could be given the port before the program listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	for {
-		ln, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	var err error
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000))
+		var ln net.Listener
+		if ln, err = net.Listen("tcp4", addr); err != nil {
+			continue
 		}
-		addr := ln.Addr().String()
 		ln.Close()
 		if _, given := addresses.LoadOrStore(addr, true); !given {
 			return addr
 		}
 	}
+	t.Fatal("no address is free: ", err)
+	return ""
 }
