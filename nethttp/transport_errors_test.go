@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -47,7 +48,7 @@ func proxied(rawURL string) func(*http.Request) (*url.URL, error) {
 
 // Errors of connecting have the types that net/http's have.
 func TestTransportConnectErrors(t *testing.T) {
-	down := "http://" + closedAddr(t)
+	down := "http://" + wiretest.FreeAddress(t)
 	plain := serveWith(t, func(http.ResponseWriter, *http.Request) {})
 	secured := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	secured.Config.ErrorLog = quietLog
@@ -111,16 +112,6 @@ func TestTransportConnectErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// closedAddr returns an address at which nobody listens.
-func closedAddr(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // hangingUp returns the address of a server that reads a little from each client and hangs up.

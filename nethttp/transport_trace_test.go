@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -65,7 +66,7 @@ func TestTransportTraceFields(t *testing.T) {
 
 // GetConn has the address that connections lead to, in ASCII.
 func TestTransportTraceGetConn(t *testing.T) {
-	down := "http://" + closedAddr(t)
+	down := "http://" + wiretest.FreeAddress(t)
 	for _, tt := range []struct{ url, proxy string }{
 		{"http://b\u00fccher.test", ""}, {"https://b\u00fccher.test", ""}, {"http://b\u00fccher.test:81/x", ""},
 		{"http://[::1]", ""}, {"http://host.test", down}, {"https://host.test", down},

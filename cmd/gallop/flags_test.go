@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 func TestCORS(t *testing.T) {
@@ -38,12 +40,7 @@ func TestCORS(t *testing.T) {
 }
 
 func TestPort(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	ln.Close()
+	_, port, _ := net.SplitHostPort(wiretest.FreeAddress(t))
 	for _, flags := range [][]string{{"-p", port}, {"--port", port}, {"--port=" + port}} {
 		p := start(t, nil, append(flags, "--addr", "127.0.0.1", site(t))...)
 		if _, body := p.get("GET", "/hello.txt"); p.addr != "127.0.0.1:"+port || body != "hello, world\n" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // gate is a host whose port can be closed.
@@ -227,9 +228,7 @@ func TestPipelineMovesCallsToOpenConnections(t *testing.T) {
 
 // Over TCP, with TLS or without, the error is the one that the dial returned.
 func TestPipelineClosedSocket(t *testing.T) {
-	ln := listenTCP(t)
-	addr := ln.Addr().String()
-	ln.Close()
+	addr := wiretest.FreeAddress(t)
 	for _, secured := range []bool{false, true} {
 		dials := 0
 		c := &gallop.PipelineClient{Addr: addr, IsTLS: secured, Dial: func(addr string) (net.Conn, error) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/galloptest"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/web"
 	"github.com/gallop-http/gallop/web/middleware"
 )
@@ -175,17 +176,6 @@ func target(t testing.TB, h http.HandlerFunc) string {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s.URL
-}
-
-// closedAddr is an address at which nobody listens.
-func closedAddr(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return "http://" + ln.Addr().String()
 }
 
 func TestProxyForwardsRequest(t *testing.T) {
@@ -438,7 +428,7 @@ func TestProxyBalances(t *testing.T) {
 		t.Errorf("%d and %d requests", a, b)
 	}
 	// A target that cannot be reached costs no request, not even one with a body, which nobody has read.
-	f = startFront(t, "loops", middleware.Proxy{Targets: []string{closedAddr(t), urls[0], closedAddr(t)}, Strategy: gallop.LBRoundRobin})
+	f = startFront(t, "loops", middleware.Proxy{Targets: []string{"http://" + wiretest.FreeAddress(t), urls[0], "http://" + wiretest.FreeAddress(t)}, Strategy: gallop.LBRoundRobin})
 	for range 20 {
 		for _, body := range []io.Reader{strings.NewReader("hello"), io.MultiReader(strings.NewReader("hello"))} {
 			if r, text := f.do(t, "POST", "/", body); r.StatusCode != 200 || text != "hello" {
@@ -516,8 +506,8 @@ func TestProxyErrors(t *testing.T) {
 		proxy  middleware.Proxy
 		status int
 	}{
-		{"/", middleware.Proxy{Targets: []string{closedAddr(t)}}, 502},
-		{"/", middleware.Proxy{Targets: []string{closedAddr(t), closedAddr(t), closedAddr(t), closedAddr(t)}}, 502},
+		{"/", middleware.Proxy{Targets: []string{"http://" + wiretest.FreeAddress(t)}}, 502},
+		{"/", middleware.Proxy{Targets: []string{"http://" + wiretest.FreeAddress(t), "http://" + wiretest.FreeAddress(t), "http://" + wiretest.FreeAddress(t), "http://" + wiretest.FreeAddress(t)}}, 502},
 		{"/closed", middleware.Proxy{}, 502},
 		{"/nonsense", middleware.Proxy{}, 502},
 		{"/switch", middleware.Proxy{}, 502},
