@@ -38,6 +38,9 @@ func (p Process) Resident() int {
 
 // Descriptors returns the number of open files of the process.
 func (p Process) Descriptors() int {
+	if info, err := os.Stat(p.path("fd")); err == nil && info.Size() > 0 {
+		return int(info.Size()) // since Linux 6.2; listing thousands takes milliseconds
+	}
 	entries, _ := os.ReadDir(p.path("fd"))
 	return len(entries)
 }
