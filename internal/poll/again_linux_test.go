@@ -102,3 +102,74 @@ func TestRequeueOnTheSystem(t *testing.T) {
 	g.Leave()
 	<-g.closed
 }
+
+// Many connections that expire together do not keep the loop from others, even if each has another worker lead the loop.
+func TestExpiryOnTheSystem(t *testing.T) {
+	const slow = 200
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	var good net.Conn
+	var expired, sentAt, servedAt atomic.Int64
+	h := &hooks{}
+	h.serve = func(_ *Worker, c *Conn) {
+		var p [8]byte
+		by := Moment(0)
+		switch n, err := c.TryRead(p[:]); {
+		case string(p[:n]) == "slow":
+			by = Now().Add(time.Second).tick() // the same tick for most of them
+		case string(p[:n]) == "more":
+			servedAt.CompareAndSwap(0, expired.Load())
+		case err == io.EOF:
+			c.Finish()
+			return
+		}
+		for !c.Park(by) {
+		}
+	}
+	h.expire = func(w *Worker, c *Conn) {
+		if expired.Add(1) == 10 {
+			sentAt.Store(10)
+			_, _ = good.Write([]byte("more"))
+		}
+		w.Leave()
+		for end := Now().Add(20 * time.Microsecond); Now() < end; {
+		}
+		c.Finish()
+	}
+	g, err := NewGroup(h, 1, nil, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := at.(*net.TCPListener).SyscallConn()
+	ln, err := g.Listen(raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if good, err = net.Dial("tcp", at.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	for range slow {
+		c, err := net.Dial("tcp", at.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, _ = c.Write([]byte("slow"))
+	}
+	for begun := time.Now(); servedAt.Load() == 0; time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("the good connection was not served")
+		}
+	}
+	if n := servedAt.Load() - sentAt.Load(); n > slow/2 {
+		t.Errorf("%d connections expired before another one was served", n)
+	}
+	_ = good.Close()
+	ln.End()
+	g.Leave()
+	<-g.closed
+}

@@ -28,7 +28,7 @@ type Conn struct {
 	Away bool
 
 	// Ahead makes the loop read from the connection before it is served, see Worker.TakeAhead. The owner sets it
-	// before Add.
+	// before Add, and the worker that serves the connection clears it if it has no use for that any more.
 	Ahead bool
 
 	port  uint16 // of the peer

@@ -45,7 +45,9 @@ type Loop struct {
 	away    int64  // workers off the loops that already had a chance to run, see letOthersRun
 	wheel   *clock.Wheel[*Conn]
 	due     []*Conn    // connections that expired
+	dues    int        // how many of them were served since the loop has looked at events
 	again   againQueue // connections to serve without an event: they have something to read, or Kick or Requeue was called
+	agains  int        // how many of them were served since the loop has looked at events
 	answers [mostAnswers]answer
 	waiting int    // number of collected responses in answers
 	bytes   []byte // bytes of the collected responses
@@ -257,7 +259,8 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 	l.g.watch()
 	for {
 		l.send() // also what the previous leader left
-		for n := 0; n < mostDue && len(l.due) > 0; n++ {
+		for l.dues < mostDue && len(l.due) > 0 {
+			l.dues++
 			c := l.due[len(l.due)-1]
 			l.due = l.due[:len(l.due)-1]
 			w.begin(c)
@@ -265,7 +268,8 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				return false
 			}
 		}
-		for n := 0; n < mostAgain && l.again.len() > 0; n++ {
+		for l.agains < mostAgain && l.again.len() > 0 {
+			l.agains++
 			c := l.again.pop()
 			w.begin(c)
 			if w.g.h.Serve(w, c); !w.end() {
@@ -290,6 +294,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				}
 			}
 		}
+		l.dues, l.agains = 0, 0
 		if l.send(); l.again.len() > 0 || len(l.due) > 0 {
 			l.catchUp()
 			continue
@@ -302,8 +307,8 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 	}
 }
 
-// mostDue is how many expired connections are handled before the loop looks at events. All connections of a tick expire together, and
-// each may cost as much as ten requests, because it gets a response and is closed.
+// mostDue is how many expired connections are handled before the loop looks at events, even if other workers lead it meanwhile. All
+// connections of a tick expire together, and each may cost as much as ten requests, because it gets a response and is closed.
 const mostDue = 4
 
 // mostAgain is how many connections are served without an event before the loop looks at events. Thousands can be

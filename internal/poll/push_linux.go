@@ -25,6 +25,9 @@ func (c *Conn) Push(p []byte) (n int, err error) {
 	return n, err
 }
 
+// EndPush is called when no Push follows. If one has left bytes, c is not served for them any more.
+func (c *Conn) EndPush() { c.state.And(^uint32(want)) }
+
 // wantRoom sets want and clears writable, so that only room that appears from now on counts.
 func (c *Conn) wantRoom() {
 	for {
