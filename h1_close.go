@@ -108,6 +108,13 @@ func (c *serverConn) lastWords() {
 	}
 	if err == nil && c.Output.Flush() == nil {
 		c.EndAbrupt()
+		c.linger()
+	}
+}
+
+// linger waits until the client has closed the connection, or has the loop do that later.
+func (c *serverConn) linger() {
+	if !c.LingerOnLoop() {
 		c.Linger()
 	}
 }
@@ -122,7 +129,7 @@ func (c *serverConn) end() error {
 	}
 	c.EndAbrupt()
 	if !c.Input.Empty() || !c.body.ended() {
-		c.Linger()
+		c.linger()
 	}
 	return nil
 }

@@ -236,9 +236,9 @@ func (c *h2Conn) settled() {
 	}
 }
 
-// drop takes the connection of a loop out of the table, if no handler uses it any more. c is locked.
+// drop takes the connection of a loop out of the table, if it is closed and no handler uses it any more. c is locked.
 func (c *h2Conn) drop() {
-	if c.lc != nil && c.over && c.held == 0 {
+	if c.lc != nil && c.over && c.held == 0 && !c.lingers {
 		c.srv.conns.Table.Drop(&c.lc.Entry)
 	}
 	c.changed()
@@ -267,7 +267,24 @@ func (c *h2Conn) farewell(seat *conn.Conn) {
 		return
 	}
 	c.awaitFlush()
-	seat.Linger()
+	if !seat.LingerOnLoop() {
+		seat.Linger()
+	}
+}
+
+// lingersOn notes that the loop closes the connection later.
+func (c *h2Conn) lingersOn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lingers = true
+}
+
+// lingered is called when the loop has closed the connection.
+func (c *h2Conn) lingered() {
+	c.mu.Lock()
+	defer c.unlock()
+	c.lingers = false
+	c.drop()
 }
 
 // finish ends the connection. close closes it.

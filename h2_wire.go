@@ -43,6 +43,7 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	seat    *conn.Conn    // while it is served
 	turn    *quota.Waiter // waits for streams in ready; nil if none has ever waited
 	active  bool          // the program knows the connection as active
+	lingers bool          // the loop waits for the client to close the connection; guarded by mu, and here because here is room
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.
@@ -67,7 +68,7 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	flushing bool         // a goroutine writes the output
 	yielding bool         // a handler is about to flush, see flushSoon
 	broken   bool         // nothing can be sent any more
-	over     bool         // the connection is closed
+	over     bool         // the connection is closed, or lingers
 	ticks    bool         // the connection is in the queue of the ticker, or its tick is about to begin
 	failed   error        // why the connection ends
 	room     *sync.Cond   // some output was sent, or there is no reason to wait for that; nil on a loop

@@ -31,54 +31,55 @@ func (h loopServer) Begin(w *poll.Worker, pc *poll.Conn) {
 
 // serveNew serves a connection that was accepted just now.
 func (s *Server) serveNew(w *poll.Worker, lc *conn.LoopConn) {
-	c := s.connOf(w)
-	c.attach(w, lc)
-	s.runOn(w, c, true)
+	s.runOn(w, s.attached(w, lc), true)
 }
 
 // Serve implements poll.Handler.
 func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
-	c, lc, h2 := h.attach(w, pc)
-	if h2 != nil {
+	switch data := pc.Data.(type) {
+	case *conn.LoopConn:
+		c := h.s.attached(w, data)
 		c.StartAhead(w, pc)
-		h.s.runH2(w, c, h2)
-		return
+		h.s.runOn(w, c, data.IsTLS() && !data.TLS().Shaken)
+	case *h2Conn:
+		c := h.s.attached(w, data.lc)
+		c.OwnReports = true
+		c.StartAhead(w, pc)
+		h.s.runH2(w, c, data)
+	case *conn.Lingering:
+		data.Serve()
 	}
-	c.StartAhead(w, pc)
-	h.s.runOn(w, c, lc.IsTLS() && !lc.TLS().Shaken)
 }
 
 // Expire implements poll.Handler.
 func (h loopServer) Expire(w *poll.Worker, pc *poll.Conn) {
-	c, _, h2 := h.attach(w, pc)
-	if h2 == nil {
+	switch data := pc.Data.(type) {
+	case *conn.LoopConn:
+		c := h.s.attached(w, data)
 		c.Expire()
 		h.s.runOn(w, c, false)
-		return
+	case *h2Conn:
+		c := h.s.attached(w, data.lc)
+		c.OwnReports = true
+		if !data.mayGoOn() && !c.Now.Before(data.idleUntil(c.Now)) {
+			c.Expire()
+		}
+		h.s.runH2(w, c, data)
+	case *conn.Lingering:
+		data.Close()
 	}
-	if !h2.mayGoOn() && !c.Now.Before(h2.idleUntil(c.Now)) {
-		c.Expire()
-	}
-	h.s.runH2(w, c, h2)
 }
 
-// attach has the serverConn of w take a connection. h2 is nil if the connection uses HTTP/1.
-func (h loopServer) attach(w *poll.Worker, pc *poll.Conn) (c *serverConn, lc *conn.LoopConn, h2 *h2Conn) {
-	lc, ok := pc.Data.(*conn.LoopConn)
-	if !ok {
-		h2 = pc.Data.(*h2Conn)
-		lc = h2.lc
-	}
-	c = h.s.connOf(w)
+// attached has the serverConn of w take a connection.
+func (s *Server) attached(w *poll.Worker, lc *conn.LoopConn) *serverConn {
+	c := s.connOf(w)
 	c.attach(w, lc)
-	c.OwnReports = h2 != nil
-	return c, lc, h2
+	return c
 }
 
 // Unsent implements poll.Handler.
 func (h loopServer) Unsent(w *poll.Worker, pc *poll.Conn, rest []byte) {
-	c := h.s.connOf(w)
-	c.attach(w, pc.Data.(*conn.LoopConn))
+	c := h.s.attached(w, pc.Data.(*conn.LoopConn))
 	c.Output.LimitTo(c.set.Write)
 	c.TakeUnsent(rest)
 	h.s.runOn(w, c, false)
@@ -243,10 +244,17 @@ func (c *serverConn) mayParkLater() bool {
 // finish ends the connection lc.
 func (s *Server) finish(w *poll.Worker, c *serverConn, lc *conn.LoopConn, ended, hijacked bool) {
 	w.Local = nil
-	defer s.conns.Table.Drop(&lc.Entry) // nothing is left when Shutdown sees it gone
+	var left *conn.Lingering
+	defer func() {
+		if left != nil {
+			left.Serve()
+			return
+		}
+		s.conns.Table.Drop(&lc.Entry) // nothing is left when Shutdown sees it gone
+	}()
 	defer func() {
 		if !hijacked {
-			c.CloseOnLoop(lc)
+			left = c.CloseOnLoop(lc)
 		}
 		if ended && !c.shared {
 			*c = serverConn{}
@@ -342,9 +350,18 @@ func (s *Server) runH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 func (s *Server) finishH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 	w.Local = nil
 	s.logH2End(h2, c.Err)
+	var left *conn.Lingering
+	defer func() {
+		if left != nil {
+			left.Serve()
+		}
+	}()
 	h2.finish(&c.Conn, func() {
 		c.release()
-		c.CloseOnLoop(h2.lc)
+		if left = c.CloseOnLoop(h2.lc); left != nil {
+			h2.lingersOn()
+			left.Closed = h2.lingered
+		}
 	})
 	*c = serverConn{}
 	s.retired.Put(c)

@@ -37,9 +37,10 @@ type Conn struct {
 	Wakeable   bool      // of a connection without a loop: other goroutines of the wire write, count what they write, and end WaitIdle with Wake
 	IdleBy     time.Time // when a connection that belongs to no loop has been idle for too long; zero: after Settings.Idle
 
-	lent   bool  // the program has passed the connection, which is from no listener
-	abrupt bool  // if the connection ends now, it ends with a reset, see BeginAbrupt
-	Err    error // why the connection ended; nil if that is routine
+	lent    bool  // the program has passed the connection, which is from no listener
+	abrupt  bool  // if the connection ends now, it ends with a reset, see BeginAbrupt
+	lingers bool  // LingerOnLoop was called
+	Err     error // why the connection ended; nil if that is routine
 
 	waking waking
 }
@@ -110,6 +111,19 @@ func (c *Conn) Report(state State) {
 	if c.Server.hooks.State != nil {
 		c.Server.hooks.State(c.NC, state)
 	}
+}
+
+// reportClosed reports that a connection of a loop is closed. If the program's function panics, reportClosed logs that.
+func (s *Server) reportClosed(nc net.Conn, id uint64) {
+	if s.hooks.State == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			s.Log.Panicked(nc.RemoteAddr(), id, "panic in ConnState", v)
+		}
+	}()
+	s.hooks.State(nc, StateClosed)
 }
 
 // reportTurn reports that a turn has begun or ended, unless the wire does.

@@ -177,6 +177,7 @@ func (c *Conn) lingerOnLoop(seconds int) {
 func (c *Conn) Attach(w *poll.Worker, lc *LoopConn) {
 	c.NC, c.Entry = lc, &lc.Entry
 	c.ID, c.Turns = lc.ID, lc.Turns
+	c.lingers = false
 	c.Now = w.Now()
 	if !c.Input.Deadline.IsZero() {
 		c.Input.Deadline = time.Time{}
@@ -283,17 +284,22 @@ func (c *Conn) ParkLater(w *poll.Worker, lc *LoopConn) {
 	c.NC, c.Entry, c.Loop = nil, nil, Seat{}
 }
 
-// CloseOnLoop closes lc, which c has served.
-func (c *Conn) CloseOnLoop(lc *LoopConn) {
+// CloseOnLoop closes lc, which c has served. If LingerOnLoop was called, CloseOnLoop only prepares that, and the caller calls Serve of
+// the result when it has no more use for lc.
+func (c *Conn) CloseOnLoop(lc *LoopConn) *Lingering {
 	if t := lc.TLS(); t != nil {
 		if t.push != nil {
 			lc.Entry.giveUp() // it can be idle, if a read has made crypto/tls write, and the write has failed
 		}
 		if !c.abrupt {
-			t.close()
+			t.close(c.lingers)
 		}
 	}
 	lc.Entry.become(phaseClosing)
+	if c.lingers {
+		return c.startLingering(lc)
+	}
 	lc.Finish()
-	c.Guard("ConnState", func() { c.Report(StateClosed) })
+	c.Server.reportClosed(c.NC, lc.ID)
+	return nil
 }

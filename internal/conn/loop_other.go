@@ -81,3 +81,5 @@ func (c *Conn) LeaveLoop() (net.Conn, error) {
 }
 
 func (c *Conn) lingerOnLoop(seconds int) {}
+
+func (c *Conn) LingerOnLoop() bool { return false }

@@ -62,13 +62,17 @@ func (t *loopTLS) tryRead(p []byte) (int, error) {
 	return n, err
 }
 
-// close tells the client that nothing follows.
-func (t *loopTLS) close() {
+// close tells the client that nothing follows. If the connection lingers, what the client still sends is not decrypted.
+func (t *loopTLS) close(lingers bool) {
 	t.out = nil
 	if t.push != nil {
 		t.push.close()
 	}
-	_ = t.conn.Close()
+	if lingers {
+		_ = t.lc.CloseWrite()
+	} else {
+		_ = t.conn.Close()
+	}
 }
 
 // Read implements net.Conn.
