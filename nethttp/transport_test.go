@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -478,8 +479,6 @@ func TestTransportClosesBody(t *testing.T) {
 		}
 		io.Copy(io.Discard, r.Body)
 	})
-	gone := listen(t)
-	gone.Close()
 	broken := errors.New("broken")
 	for _, tc := range []struct {
 		name, url string
@@ -489,7 +488,7 @@ func TestTransportClosesBody(t *testing.T) {
 	}{
 		{"well", s.URL, strings.NewReader("body"), nil, false},
 		{"refused", s.URL + "/refuse", io.LimitReader(zeros{}, 1<<30), nil, false},
-		{"no server", "http://" + gone.Addr().String(), strings.NewReader("body"), nil, true},
+		{"no server", "http://" + wiretest.FreeAddress(t), strings.NewReader("body"), nil, true},
 		{"unknown scheme", "ftp://h/", strings.NewReader("body"), nil, true},
 		{"no host", "http:///x", strings.NewReader("body"), nil, true},
 		{"bad method", s.URL, strings.NewReader("body"), func(r *http.Request) { r.Method = "A B" }, true},
@@ -1015,10 +1014,9 @@ func TestTransportInClient(t *testing.T) {
 
 // A failed dial is a net.Error, and says what the system said.
 func TestTransportDialError(t *testing.T) {
-	ln := listen(t)
-	ln.Close()
+	addr := wiretest.FreeAddress(t)
 	sent(t, func(t *testing.T, client *http.Client) {
-		_, err := client.Do(requestTo(t, "GET", "http://"+ln.Addr().String(), nil))
+		_, err := client.Do(requestTo(t, "GET", "http://"+addr, nil))
 		var n net.Error
 		var op *net.OpError
 		if !errors.As(err, &n) || n.Timeout() || !errors.As(err, &op) || errors.Is(err, os.ErrDeadlineExceeded) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/nethttp"
 	"github.com/gallop-http/gallop/rest"
 	"github.com/gallop-http/gallop/web"
@@ -110,8 +111,6 @@ func TestClientErrors(t *testing.T) {
 	r := newRecorder()
 	plain, _ := echo(t)
 	client := &gallop.Client{Transport: Client{Provider: r.provider}.Transport(), MaxIdemponentCallAttempts: 1}
-	closed, _ := net.Listen("tcp", "127.0.0.1:0")
-	closed.Close()
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	canceled, cancel := context.WithCancel(t.Context())
@@ -120,7 +119,7 @@ func TestClientErrors(t *testing.T) {
 		ctx       context.Context
 		url, want string
 	}{
-		"connect":  {t.Context(), "http://" + closed.Addr().String() + "/?token=secret", "connect"},
+		"connect":  {t.Context(), "http://" + wiretest.FreeAddress(t) + "/?token=secret", "connect"},
 		"timeout":  {short, plain.URL + "/slow?token=secret", "timeout"},
 		"canceled": {canceled, plain.URL + "/?token=secret", "canceled"},
 		"hangs up": {t.Context(), plain.URL + "/hangs-up?token=secret", "_OTHER"},

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"testing"
+
+	"github.com/gallop-http/gallop/bench/child"
 )
 
 // TestAttackIsComplete spreads attacks over processes. All connections together count, not those of the last process.
@@ -75,10 +77,10 @@ func TestServerAnswers(t *testing.T) {
 
 // closedAddress returns an address at which nothing listens.
 func closedAddress(t *testing.T) string {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	t.Helper()
+	address, err := child.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
-	return ln.Addr().String()
+	return address
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/web"
 	"github.com/gin-gonic/gin"
 	"github.com/go-chi/chi/v5"
@@ -95,12 +96,7 @@ func start(t *testing.T, dir string) (url string) {
 // run runs a program with a free port. ok is false if another program has taken the port meanwhile.
 func run(t *testing.T, program string) (url string, ok bool) {
 	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
+	addr := wiretest.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(addr)
 
 	var log strings.Builder

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/examples/internal/program"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
@@ -19,12 +20,7 @@ func startRedis(t *testing.T) (addr string, stop func()) {
 	if err != nil {
 		t.Skip("there is no redis-server: install redis-server to test with it")
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = ln.Addr().String()
-	ln.Close()
+	addr = wiretest.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(addr)
 	server := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--appendonly", "no")
 	if err := server.Start(); err != nil {

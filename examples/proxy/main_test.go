@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/gallop-http/gallop/examples/internal/program"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 func TestMain(m *testing.M) { program.Main(m, main) }
@@ -110,12 +110,7 @@ func TestStreaming(t *testing.T) {
 }
 
 func TestUpstreamDown(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
+	addr := wiretest.FreeAddress(t)
 	p := program.Start(t, 1, "-addr", "127.0.0.1:0", "-upstream", "http://"+addr)
 	response, text := p.Do("GET", "/", "")
 	if response.StatusCode != http.StatusBadGateway || strings.Contains(text, addr) {

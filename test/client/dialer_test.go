@@ -274,12 +274,7 @@ func TestDialLoopback(t *testing.T) {
 		})
 	}
 	t.Run("nobody listens", func(t *testing.T) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ln.Close()
-		if _, err := gallop.Dial(ln.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+		if _, err := gallop.Dial(wiretest.FreeAddress(t)); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("got %v", err)
 		}
 		if _, err := gallop.DialTimeout("unix:"+path+"x", time.Second); !errors.Is(err, fs.ErrNotExist) {

@@ -222,12 +222,7 @@ func TestParentGivesUp(t *testing.T) {
 func TestReuseport(t *testing.T) {
 	p, _ := parent(t, 1)
 	p.Reuseport = true
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close() // so that children can listen there
+	addr := freeAddress(t)
 	p.CommandProducer = func(files []*os.File) (*exec.Cmd, error) {
 		if len(files) != 0 {
 			t.Error("children inherit files")
@@ -349,7 +344,7 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 
 func eventually(t *testing.T, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not become true")
 		}
