@@ -7,6 +7,7 @@ import (
 	"log"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -188,20 +189,15 @@ func TestLimitHowMuchRunsAtOnce(t *testing.T) {
 
 // ReadTimeout is a 408, too.
 func TestReadTimeoutIsA408(t *testing.T) {
-	v := visiting(t, &gallop.Server{ReadTimeout: 50 * time.Millisecond, Handler: upload})
-	req := v.request("POST", "/", "")
-	req.SetBodyStream(neverEnding{}, 100)
-	if status, _ := v.send(req); status != 408 {
-		t.Error(status)
-	}
-}
-
-// neverEnding is a body that does not come.
-type neverEnding struct{}
-
-func (neverEnding) Read(p []byte) (int, error) {
-	time.Sleep(10 * time.Millisecond)
-	return 0, nil
+	synctest.Test(t, func(t *testing.T) {
+		v := visiting(t, &gallop.Server{ReadTimeout: 50 * time.Millisecond, Handler: upload})
+		req := v.request("POST", "/", "")
+		req.SetBodyStream(&late{after: 200 * time.Millisecond, text: "abc"}, 3)
+		if status, _ := v.send(req); status != 408 {
+			t.Error(status)
+		}
+		time.Sleep(time.Second) // until the body has been read
+	})
 }
 
 func TestReadLargerResponses(t *testing.T) {

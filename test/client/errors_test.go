@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -158,31 +159,39 @@ func (f *failure) check(t *testing.T, err error) {
 func TestClientErrorsNameTheCall(t *testing.T) {
 	for _, f := range failures {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel() // some wait for timeouts
-			for _, detailed := range []bool{false, true} {
-				c := f.client(t)
-				c.DetailedErrors = detailed
-				var traced *gallop.CallError
-				ctx := gallop.WithClientTrace(context.Background(), &gallop.ClientTrace{CallFailed: func(err *gallop.CallError) { traced = err }})
-				err := c.DoContext(ctx, f.request(), nil)
-				switch {
-				case err == nil:
-					t.Fatal("no error")
-				case f.bare != nil && !detailed:
-					if err != f.bare {
-						t.Errorf("%T %v instead of %v itself", err, err, f.bare)
-					}
-				default:
-					f.check(t, err)
-				}
-				if traced == nil {
-					t.Fatal("the trace has no error")
-				}
-				if f.check(t, traced); traced.Method == "" || traced.URL == "" || traced.Phase == "" {
-					t.Errorf("%+v", traced)
-				}
+			if f.timeout { // in virtual time, the limit ends only when nothing else is left to do
+				synctest.Test(t, f.wantErrors)
+			} else {
+				f.wantErrors(t)
 			}
 		})
+	}
+}
+
+// wantErrors makes calls that fail, and checks their errors.
+func (f *failure) wantErrors(t *testing.T) {
+	for _, detailed := range []bool{false, true} {
+		c := f.client(t)
+		c.DetailedErrors = detailed
+		var traced *gallop.CallError
+		ctx := gallop.WithClientTrace(context.Background(), &gallop.ClientTrace{CallFailed: func(err *gallop.CallError) { traced = err }})
+		err := c.DoContext(ctx, f.request(), nil)
+		switch {
+		case err == nil:
+			t.Fatal("no error")
+		case f.bare != nil && !detailed:
+			if err != f.bare {
+				t.Errorf("%T %v instead of %v itself", err, err, f.bare)
+			}
+		default:
+			f.check(t, err)
+		}
+		if traced == nil {
+			t.Fatal("the trace has no error")
+		}
+		if f.check(t, traced); traced.Method == "" || traced.URL == "" || traced.Phase == "" {
+			t.Errorf("%+v", traced)
+		}
 	}
 }
 

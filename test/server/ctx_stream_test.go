@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -111,22 +112,24 @@ func TestStreamResponse(t *testing.T) {
 			}, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n\r\nraw"},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
-				s := &gallop.Server{Handler: tc.handle, NoDefaultDate: true, NoDefaultServerHeader: true, Logger: servertest.Quiet}
-				defer s.Close()
-				ln := on.Listen(s)
-				go s.Serve(ln)
-				c, err := ln.Dial()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
-				io.WriteString(c, tc.request)
-				if !strings.HasPrefix(tc.name, "timed out") { // a client that has gone is another thing
-					c.(interface{ CloseWrite() error }).CloseWrite()
-				}
-				if got, err := io.ReadAll(c); string(got) != tc.want || err != nil {
-					t.Errorf("got  %q, %v\nwant %q", got, err, tc.want)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					s := &gallop.Server{Handler: tc.handle, NoDefaultDate: true, NoDefaultServerHeader: true, Logger: servertest.Quiet}
+					defer s.Close()
+					ln := on.Listen(s)
+					go s.Serve(ln)
+					c, err := ln.Dial()
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer c.Close()
+					io.WriteString(c, tc.request)
+					if !strings.HasPrefix(tc.name, "timed out") { // a client that has gone is another thing
+						c.(interface{ CloseWrite() error }).CloseWrite()
+					}
+					if got, err := io.ReadAll(c); string(got) != tc.want || err != nil {
+						t.Errorf("got  %q, %v\nwant %q", got, err, tc.want)
+					}
+				})
 			})
 		}
 	})
