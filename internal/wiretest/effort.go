@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"flag"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Long reports whether tests run in their long forms: the environment variable GALLOP_LONG is set.
@@ -41,6 +43,15 @@ func DrawCuts(n int) (at []int) {
 	}
 	slices.Sort(at)
 	return slices.Compact(at)
+}
+
+// LongerLimits yields a time limit for a test, and then limits that are each five times as long, up to 30 s or more. A test in which
+// something has to happen before a limit ends goes on to the next one if the machine was too slow.
+func LongerLimits(first time.Duration) iter.Seq[time.Duration] {
+	return func(yield func(time.Duration) bool) {
+		for limit := first; yield(limit) && limit < 30*time.Second; limit *= 5 {
+		}
+	}
 }
 
 // InParallel calls f for each of the items, on a few goroutines, and returns when all calls have returned.

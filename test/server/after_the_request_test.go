@@ -310,7 +310,7 @@ func TestLateReaderThatJustBeganToRead(t *testing.T) {
 		io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
 		select {
 		case <-ended:
-		case <-time.After(3 * time.Second):
+		case <-time.After(20 * time.Second):
 			t.Error("the server waits for the late reader")
 		}
 		client.Close()
