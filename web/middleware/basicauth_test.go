@@ -168,7 +168,11 @@ func TestCheckPasswordTakesAsLongWithoutUser(t *testing.T) {
 		middleware.CheckPassword(hash, "wrong")
 		return time.Since(begun)
 	}
-	if user, nobody := took(middleware.HashPassword("secret")), took(""); nobody < user/4 {
+	user, nobody := took(middleware.HashPassword("secret")), took("")
+	for try := 0; try < 5 && nobody < user/4; try++ { // the machine may stop one of the measurements
+		user, nobody = took(middleware.HashPassword("secret")), took("")
+	}
+	if nobody < user/4 {
 		t.Errorf("%v for a user, %v for nobody", user, nobody)
 	}
 }
