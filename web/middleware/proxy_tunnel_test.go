@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/web"
 	"github.com/gallop-http/gallop/web/middleware"
 )
@@ -118,18 +119,43 @@ func TestProxyTunnelTargetEnds(t *testing.T) {
 }
 
 func TestProxyTunnelIdle(t *testing.T) {
+	for limit := range wiretest.LongerLimits(200 * time.Millisecond) {
+		if tunnelIsIdle(t, limit) {
+			return
+		}
+	}
+	t.Error("tunnels that are in use end")
+}
+
+// tunnelIsIdle uses a tunnel for longer than IdleTimeout, and then not. It returns false if the tunnel has ended before, which it may do if
+// the machine stops this test.
+func tunnelIsIdle(t *testing.T, limit time.Duration) bool {
 	ended := make(chan error, 1)
-	f := startFront(t, "loops", middleware.Proxy{Targets: []string{shouting(t, "websocket", ended)}, IdleTimeout: 200 * time.Millisecond})
-	c, r := dialTunnel(t, f)
-	for range 5 { // together longer than IdleTimeout
-		time.Sleep(60 * time.Millisecond)
-		io.WriteString(c, "a\n")
-		wantLines(t, r, "A")
+	f := startFront(t, "loops", middleware.Proxy{Targets: []string{shouting(t, "websocket", ended)}, IdleTimeout: limit})
+	c, err := net.Dial("tcp", f.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(soon + 3*limit))
+	io.WriteString(c, upgrade)
+	r := bufio.NewReader(c)
+	readHead(r)
+	for n, want := range []string{"hello\n", "A\n", "A\n", "A\n", "A\n", "A\n"} {
+		if n > 0 {
+			time.Sleep(limit * 3 / 10)
+			io.WriteString(c, "a\n")
+		}
+		if line, err := r.ReadString('\n'); line != want {
+			t.Logf("%q, %v within %v", line, err, limit)
+			return false
+		}
 	}
 	within(t, ended, "the end of an idle tunnel")
 	if _, err := r.ReadByte(); err == nil {
 		t.Error("the client's connection is open")
 	}
+	return true
 }
 
 // Shutdown ends tunnels.
