@@ -21,7 +21,7 @@ func TestDeploymentProgram(t *testing.T) {
 	}
 	t.Parallel()
 	addr, admin := wiretest.FreeAddress(t), wiretest.FreeAddress(t)
-	cmd, output := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", admin, "-lame-duck", "1s")
+	cmd, output := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", admin, "-lame-duck", "3s")
 	awaitListening(t, admin)
 	for url, want := range map[string]string{
 		"http://" + addr + "/livez":           "200 ok",

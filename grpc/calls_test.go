@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 	gallopgrpc "github.com/gallop-http/gallop/grpc"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // serving returns a function for onWays that registers sv.
@@ -272,8 +274,10 @@ func TestUnknownMethods(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	failed := make(chan error, 1)
+	var limit, begun atomic.Int64
 	sv := &service{unary: func(ctx context.Context, in *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-		if at, ok := ctx.Deadline(); !ok || time.Until(at) > 300*time.Millisecond {
+		begun.Add(1)
+		if at, ok := ctx.Deadline(); !ok || time.Until(at) > time.Duration(limit.Load())+100*time.Millisecond {
 			failed <- fmt.Errorf("deadline %v, %v", at, ok)
 			return nil, nil
 		}
@@ -283,6 +287,7 @@ func TestDeadline(t *testing.T) {
 		failed <- ctx.Err()
 		return nil, ctx.Err()
 	}, duplex: func(d testgrpc.TestService_FullDuplexCallServer) error {
+		begun.Add(1)
 		_, err := d.Recv()
 		failed <- err
 		return err
@@ -293,6 +298,11 @@ func TestDeadline(t *testing.T) {
 		failed <- err
 		return err
 	}}
+	out := sv.out
+	sv.out = func(in *testpb.StreamingOutputCallRequest, to testgrpc.TestService_StreamingOutputCallServer) error {
+		begun.Add(1)
+		return out(in, to)
+	}
 	onWays(t, serving(sv), func(s *site) {
 		c := s.client()
 		for name, call := range map[string]func(ctx context.Context) error{
@@ -316,16 +326,24 @@ func TestDeadline(t *testing.T) {
 				return err
 			},
 		} {
-			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-			s.wantCode(call(ctx), codes.DeadlineExceeded, "")
-			cancel()
-			select {
-			case err := <-failed:
-				if !endsCall(err) { // the client gives up at the same time
-					s.Errorf("%s: the handler got %v", name, err)
+			for d := range wiretest.LongerLimits(200 * time.Millisecond) { // until the machine calls the handler in time
+				before := begun.Load()
+				limit.Store(int64(d))
+				ctx, cancel := context.WithTimeout(context.Background(), d)
+				s.wantCode(call(ctx), codes.DeadlineExceeded, "")
+				cancel()
+				select {
+				case err := <-failed:
+					if !endsCall(err) { // the client gives up at the same time
+						s.Errorf("%s: the handler got %v", name, err)
+					}
+				case <-time.After(5 * time.Second):
+					if begun.Load() > before {
+						s.Fatalf("%s: the handler still waits", name)
+					}
+					continue
 				}
-			case <-time.After(5 * time.Second):
-				s.Fatalf("%s: the handler still waits", name)
+				break
 			}
 		}
 	})

@@ -365,13 +365,15 @@ var otherClientErrors = []struct {
 		return pc.DoTimeout(b.request(pc.Addr), nil, time.Minute)
 	}},
 	{"ErrPipelineOverflow", "", same(fasthttp.ErrPipelineOverflow), func(b *badServer) error {
-		pc := b.pipeline(silent)
-		pc.MaxPendingRequests, pc.ReadTimeout = 1, 300*time.Millisecond
+		release := make(chan struct{})
+		pc := b.pipeline(func(c net.Conn) { hear(c); <-release })
+		pc.MaxPendingRequests, pc.ReadTimeout = 1, time.Minute
 		failed := make(chan error, 4)
 		for range cap(failed) {
 			go func() { failed <- pc.Do(b.request(pc.Addr), nil) }()
 		}
 		err := <-failed
+		close(release)
 		for range cap(failed) - 1 {
 			<-failed
 		}

@@ -88,7 +88,7 @@ func (s *Server) start(programs string) error {
 
 // wait waits until the server accepts connections.
 func (s *Server) wait() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
 		c, err := pgx.Connect(ctx, s.URL)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // TestMain lets the test binary act as gallop-load, so that signals can be sent to it.
@@ -222,7 +223,11 @@ func TestErrors(t *testing.T) {
 	}()
 	base := "http://" + ln.Addr().String()
 	for path, kinds := range map[string]string{"/cut": "closed", "/nonsense": "protocol", "/reset": "reset closed", "/silent": "timeout"} {
-		status, r := load(t, "-n", "3", "--timeout", "500ms", base+path)
+		timeout := "20s"
+		if path == "/silent" {
+			timeout = "500ms"
+		}
+		status, r := load(t, "-n", "3", "--timeout", timeout, base+path)
 		total := r.Total()
 		if status != 0 || total.Failed != 3 || len(total.Errors) != 1 || !strings.Contains(kinds, total.Errors[0].Kind) || total.Errors[0].Count != 3 || total.Response.Count() != 0 {
 			t.Errorf("%s: status %d, %d failed: %+v", path, status, total.Failed, total.Errors)
@@ -236,12 +241,7 @@ func TestErrors(t *testing.T) {
 
 func TestNothingListens(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := ln.Addr().String()
-	ln.Close()
+	address := wiretest.FreeAddress(t)
 	_, stderr, status := printed("-n", "1", "http://"+address)
 	if status != exitFailed || !strings.Contains(stderr, "cannot connect to http://"+address) {
 		t.Errorf("status %d, %s", status, stderr)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // reply returns a server that answers the nth request, counted from 0, with bytes. It closes the connection if they are empty.
@@ -79,13 +80,8 @@ func TestFaults(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	onAll(t, func(t *testing.T, tr transport) {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ln.Close()
 		o := tr.serve(t, ok)
-		o.Address = ln.Addr().String()
+		o.Address = wiretest.FreeAddress(t)
 		for _, l := range []script.Load{iterations(5, 2), {Executor: script.ConstantArrivalRate, Rate: 50, Duration: 100 * time.Millisecond}} {
 			sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
 			if s := sum.series[0]; s.Failed != 5 || sum.kinds()["refused"] != 5 || s.Response.Count() != 0 {
@@ -151,8 +147,10 @@ func TestIdleConnectionClosed(t *testing.T) {
 	onHTTP1(t, func(t *testing.T, tr transport) {
 		o := listen(t, func(c net.Conn) {
 			r := bufio.NewReader(c)
-			for {
-				c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+			for n := 0; ; n++ {
+				if n > 0 {
+					c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+				}
 				if _, err := http.ReadRequest(r); err != nil {
 					return
 				}
