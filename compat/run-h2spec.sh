@@ -17,7 +17,7 @@ mkfifo "$scratch/input"
 "$scratch/server" <"$scratch/input" >"$scratch/ports" &
 server=$!
 exec 3>"$scratch/input" # the server ends when this is closed
-for _ in $(seq 100); do
+for _ in $(seq 600); do
   [ "$(wc -l <"$scratch/ports")" = 4 ] && break
   sleep 0.1
 done
@@ -25,7 +25,7 @@ failed=0
 while read -r kind port; do
   flags=()
   if [ "$kind" = tls ]; then flags=(-t -k); fi
-  if ! "$scratch/h2spec" -h 127.0.0.1 -p "$port" -S "${flags[@]}" >"$scratch/log" 2>&1 </dev/null; then failed=1; fi
+  if ! "$scratch/h2spec" -h 127.0.0.1 -p "$port" -o 10 -S "${flags[@]}" >"$scratch/log" 2>&1 </dev/null; then failed=1; fi
   result=$(tail -n 1 "$scratch/log")
   printf 'h2spec %s, %s: %s\n' "$version" "$kind" "$result"
   if ! grep -Eq '^146 tests, (146 passed, 0 skipped|145 passed, 1 skipped), 0 failed$' <<<"$result"; then
