@@ -136,15 +136,18 @@ func TestSlowBody(t *testing.T) {
 			io.WriteString(w, "b")
 		})
 		p := tr.load(t, t.Context(), o, scenario1(get("/"), iterations(5, 1))).series[0]
-		if p.Phases.Waiting.Min() < 19*time.Millisecond || p.Phases.Receiving.Max() < 30*time.Millisecond || p.Service.Min() < 59*time.Millisecond || p.BodyIn != 10 {
-			t.Errorf("waiting %v, receiving %v, service %v", p.Phases.Waiting.Min(), p.Phases.Receiving.Min(), p.Service.Min())
+		// On a busy machine, the generator may notice late that a request was sent or that a response begins.
+		if p.Phases.Waiting.Max() < 19*time.Millisecond || p.Phases.Receiving.Max() < 30*time.Millisecond || p.Service.Min() < 59*time.Millisecond || p.BodyIn != 10 {
+			t.Errorf("waiting %v, receiving %v, service %v", p.Phases.Waiting.Max(), p.Phases.Receiving.Max(), p.Service.Min())
 		}
 	})
 }
 
-// TestIdleConnectionClosed has a server that closes connections which are idle for a short time.
+// TestIdleConnectionClosed has a server that closes connections which are idle for a short time. On a busy machine, it notices some of
+// them too late, and responds to another request.
 func TestIdleConnectionClosed(t *testing.T) {
 	onHTTP1(t, func(t *testing.T, tr transport) {
+		var ended atomic.Int64
 		o := listen(t, func(c net.Conn) {
 			r := bufio.NewReader(c)
 			for n := 0; ; n++ {
@@ -152,6 +155,7 @@ func TestIdleConnectionClosed(t *testing.T) {
 					c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 				}
 				if _, err := http.ReadRequest(r); err != nil {
+					ended.Add(1)
 					return
 				}
 				io.WriteString(c, fine)
@@ -159,8 +163,9 @@ func TestIdleConnectionClosed(t *testing.T) {
 		})
 		s := &steps{names: []string{"get"}, requests: []*script.Request{{Path: "/", Pause: 40 * time.Millisecond}}}
 		sum := tr.load(t, t.Context(), o, scenario1(s, iterations(5, 1)))
-		if s := sum.series[0]; s.Done != 5 || s.Failed != 0 || sum.closed+s.Raced < 4 {
-			t.Errorf("%d done, %d closed, %d raced, %v", s.Done, sum.closed, s.Raced, s.Errors)
+		want := max(ended.Load()-1, 1) // the last one may end after the run
+		if s := sum.series[0]; s.Done != 5 || s.Failed != 0 || sum.closed+s.Raced < want {
+			t.Errorf("%d done, %d closed and %d raced of %d, %v", s.Done, sum.closed, s.Raced, want, s.Errors)
 		}
 	})
 }
