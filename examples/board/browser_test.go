@@ -109,6 +109,14 @@ func tryConnect(ctx context.Context, profile string) (*websocket.Conn, error) {
 // call calls a method of the protocol.
 func (p *tab) call(method string, params map[string]any, result any) {
 	p.t.Helper()
+	if err := p.tryCall(method, params, result); err != nil {
+		p.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// tryCall is call for a method that the browser may refuse.
+func (p *tab) tryCall(method string, params map[string]any, result any) error {
+	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
 	defer cancel()
 	p.last++
@@ -133,39 +141,51 @@ func (p *tab) call(method string, params map[string]any, result any) {
 			continue
 		}
 		if answer.Error != nil {
-			p.t.Fatalf("%s: %s", method, answer.Error)
+			return errors.New(string(answer.Error))
 		}
 		if result != nil {
 			json.Unmarshal(answer.Result, result)
 		}
-		return
+		return nil
 	}
 }
 
 // eval returns the value of an expression on the page.
 func (p *tab) eval(expression string) any {
 	p.t.Helper()
+	value, err := p.tryEval(expression)
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// tryEval is eval for a page that another one may replace meanwhile. Then the browser refuses the evaluation.
+func (p *tab) tryEval(expression string) (any, error) {
+	p.t.Helper()
 	var got struct {
 		Result           struct{ Value any }
 		ExceptionDetails json.RawMessage
 	}
-	p.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &got)
+	err := p.tryCall("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &got)
 	if got.ExceptionDetails != nil {
-		p.t.Fatalf("%s: %s", expression, got.ExceptionDetails)
+		err = errors.New(string(got.ExceptionDetails))
 	}
-	return got.Result.Value
+	return got.Result.Value, err
 }
 
 // await waits until an expression is true.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	for range 300 {
-		if p.eval(expression) == true {
+	var err error
+	for range 1200 {
+		var value any
+		if value, err = p.tryEval(expression); value == true {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	p.t.Fatalf("%s is not true; the page is %v", expression, p.eval("document.body.innerText"))
+	p.t.Fatalf("%s is not true, %v; the page is %v", expression, err, p.eval("document.body.innerText"))
 }
 
 // submit fills the only field of a form in, as if it was typed, and sends it.
