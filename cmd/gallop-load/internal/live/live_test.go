@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,13 +220,23 @@ func TestRunEndsWithTheRun(t *testing.T) {
 	}
 	defer in.Close()
 	defer keys.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	written := make(chan string)
 	go func() {
-		all, _ := io.ReadAll(output)
-		written <- string(all)
+		var all []byte
+		for {
+			p := make([]byte, 4<<10)
+			n, err := output.Read(p)
+			if all = append(all, p[:n]...); bytes.Contains(all, []byte("\x1b[?1049h")) {
+				cancel() // the end of the run
+			}
+			if err != nil {
+				written <- string(all)
+				return
+			}
+		}
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
 	end, err := Run(ctx, fixed{closed()}, nil, in, out)
 	out.Close()
 	all := <-written
