@@ -86,7 +86,8 @@ func (u *userValues) reset() {
 }
 
 func (u *userValues) clear() {
-	if !u.haveCloser() { // usually true
+	i, c := u.nextCloser(0)
+	if c == nil { // usually true
 		clear(*u)
 		*u = (*u)[:0]
 		return
@@ -95,33 +96,37 @@ func (u *userValues) clear() {
 		clear(*u)
 		*u = (*u)[:0]
 	}()
-	u.close()
+	u.closeFrom(i, c)
 }
 
-func (u userValues) haveCloser() bool {
-	for i := range u {
-		if _, ok := u[i].value.(io.Closer); ok {
-			return true
+// close closes the values that are an io.Closer, without removing them. If one of them panics, it closes the rest before the panic
+// continues.
+func (u userValues) close() {
+	if i, c := u.nextCloser(0); c != nil {
+		u.closeFrom(i, c)
+	}
+}
+
+// nextCloser returns the first value from i on that is an io.Closer, and its index. Without one, c is nil.
+func (u userValues) nextCloser(i int) (at int, c io.Closer) {
+	for ; i < len(u); i++ {
+		if c, ok := u[i].value.(io.Closer); ok {
+			return i, c
 		}
 	}
-	return false
+	return i, nil
 }
 
-// close closes the values that are an io.Closer, without removing them. If one of them panics, it closes the
-// rest before the panic continues.
-func (u userValues) close() {
-	closed := 0
+// closeFrom is close for the values from i on, where c is.
+func (u userValues) closeFrom(i int, c io.Closer) {
 	defer func() {
-		if closed < len(u) {
-			u[closed:].close()
+		if c != nil { // it has panicked
+			u[i+1:].close()
 		}
 	}()
-	for closed < len(u) {
-		v := u[closed].value
-		closed++
-		if c, ok := v.(io.Closer); ok {
-			c.Close()
-		}
+	for c != nil {
+		c.Close()
+		i, c = u.nextCloser(i + 1)
 	}
 }
 
