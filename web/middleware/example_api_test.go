@@ -94,7 +94,7 @@ func ExampleLogger() {
 		fmt.Println(err)
 	}
 	// Output:
-	// level=INFO msg=request method=GET path=/hello/gopher status=200 route=/hello/:name bytes=13
+	// level=INFO msg=request method=GET route=/hello/:name path=/hello/gopher status=200 bytes=13
 }
 
 func ExampleCompress() {

@@ -18,9 +18,13 @@ import (
 //
 // The level is Error for status 500 and above, and Info for all other statuses. If the request was canceled because the client has
 // disconnected or the server stops, the level of an error is Info, too. The attributes are method, path, status and
-// duration. Logger also adds the attributes client (Ctx.IP), route, id, bytes (the size of the body) and error if they are
+// duration. Logger also adds the attributes route, client (Ctx.IP), id, bytes (the size of the body) and error if they are
 // known. The query is not logged, because it may contain secrets. Logger logs the path as the client sent it. Use a
 // slog.Handler that escapes its output, such as slog.TextHandler or slog.JSONHandler.
+//
+// Logger passes method and route to WithAttrs of the slog.Handler, once for each route and method. The slog.Handler can then format
+// them in advance, and Handle gets a record without them. If the result of WithAttrs has another type than the slog.Handler, or is the
+// slog.Handler itself, then Logger does not use it. Instead, Logger adds method and route to each record.
 //
 // The zero value logs to slog.Default.
 type Logger struct {
@@ -40,13 +44,19 @@ type Logger struct {
 // Handler returns the middleware.
 func (l Logger) Handler() web.Handler {
 	key, spare := web.NewKey[*logLine](), &sync.Pool{} // of this Logger, because a request may pass several ones
-	spare.New = func() any { return &logLine{how: &l, spare: spare} }
+	handlers := new(logHandlers)
+	spare.New = func() any { return &logLine{how: &l, handlers: handlers, spare: spare} }
 	return func(c *web.Ctx) error {
 		line := spare.Get().(*logLine)
 		line.begin(c)
 		key.Set(c, line) // which is closed when the request is over
+		defer func() {
+			if line.panicked {
+				line.ctx, line.id = c.Context(), c.RequestID()
+			}
+		}()
 		err := c.Next()
-		line.panicked, line.err, line.id = false, err, c.RequestID()
+		line.panicked, line.err, line.ctx, line.id = false, err, c.Context(), c.RequestID()
 		if line.skip = err == nil && l.Skip != nil && l.Skip(c); line.skip {
 			return nil
 		}
@@ -57,7 +67,6 @@ func (l Logger) Handler() web.Handler {
 			}
 		}
 		line.streamed = err == nil && (line.request.Response.IsBodyStream() || isTaken(line.request))
-		line.ctx = c.Context()
 		if l.Attrs != nil {
 			line.attrs = l.Attrs(c)
 		}

@@ -13,37 +13,40 @@ import (
 // logLine is the log record of a request. It is stored as a local, which the server closes when the request is over.
 type logLine struct {
 	how          *Logger
+	handlers     *logHandlers
 	spare        *sync.Pool // for the line after Close
 	request      *gallop.RequestCtx
 	ctx          context.Context
 	start        time.Duration // since logEpoch
 	method, path string
-	client       string
-	route, id    string
+	client, id   string
+	route        *web.Route // nil if none matches
 	err          error
 	attrs        []slog.Attr
 	panicked     bool
-	canceled     bool // the client has disconnected, or the server stops
-	skip         bool // by Logger.Skip
-	streamed     bool // so that the size of the body is not known
+	canceled     bool     // the client has disconnected, or the server stops
+	skip         bool     // by Logger.Skip
+	streamed     bool     // so that the size of the body is not known
+	list         logAttrs // for describe
 }
 
-// begin sets all fields that are known before the handlers run. The other fields are zero.
+// begin sets the fields that are known before the handlers run. Until they have returned, the line is that of a panic.
 func (l *logLine) begin(c *web.Ctx) {
-	l.request, l.start, l.ctx, l.panicked = c.RequestCtx(), time.Since(logEpoch), c.Context(), true
-	l.route = ""
-	if r := c.Route(); r != nil {
-		l.route = r.Pattern()
-	}
-	l.method, l.path, l.client, l.id = c.Method(), c.Path(), c.IP(), c.RequestID()
+	l.request, l.start, l.panicked = c.RequestCtx(), time.Since(logEpoch), true
+	l.route, l.method, l.path, l.client = c.Route(), c.Method(), c.Path(), c.IP()
 }
 
 // Close writes the record. The RequestCtx is still valid then, but the web.Ctx may already serve another request.
 func (l *logLine) Close() error {
-	defer l.release()
-	if l.skip {
-		return nil
+	if !l.skip {
+		l.write()
 	}
+	l.release() // unless the slog.Handler panics
+	return nil
+}
+
+// write makes the record and passes it to the slog.Handler.
+func (l *logLine) write() {
 	log := l.how.Log
 	if log == nil {
 		log = slog.Default()
@@ -55,17 +58,22 @@ func (l *logLine) Close() error {
 	if status >= 500 && !l.canceled {
 		level = slog.LevelError
 	}
-	if ctx := uncanceled(l.ctx); log.Enabled(ctx, level) {
-		now := timeOfDay()
-		r := slog.NewRecord(now, level, "request", 0) // without a program counter, which would always be this line
-		l.describe(&r, status, now.Sub(logEpoch)-l.start)
-		log.Handler().Handle(ctx, r)
+	handler, named := l.handlers.find(log, l.route, l.method)
+	ctx := uncanceled(l.ctx)
+	if !handler.Enabled(ctx, level) {
+		return
 	}
-	return nil
+	now := time.Since(logEpoch)
+	r := slog.NewRecord(timeOfDay(now), level, "request", 0) // without a program counter, which would always be this line
+	l.describe(&r, named, status, now-l.start)
+	handler.Handle(ctx, r)
 }
 
 // release leaves the line to another request. The fields that begin sets may keep their values until then.
 func (l *logLine) release() {
+	if l.err != nil || l.attrs != nil {
+		clear(l.list.room[:])
+	}
 	l.err, l.attrs, l.ctx = nil, nil, nil
 	l.canceled, l.skip, l.streamed = false, false, false
 	l.spare.Put(l)
@@ -82,30 +90,53 @@ func (l *logLine) size() (n int, known bool) {
 	return n, n > 0 || r.Header.ContentLength() == 0
 }
 
-// describe adds the attributes to a record.
-func (l *logLine) describe(r *slog.Record, status int, took time.Duration) {
-	var room [9]slog.Attr // AddAttrs copies the attributes
-	attrs := append(room[:0], slog.String("method", l.method), slog.String("path", l.path), slog.Int("status", status),
-		slog.Duration("duration", took))
-	if l.client != "" {
-		attrs = append(attrs, slog.String("client", l.client))
+// describe adds the attributes to a record. If named is set, the handler has method and route already.
+func (l *logLine) describe(r *slog.Record, named bool, status int, took time.Duration) {
+	list := &l.list
+	list.n = 0
+	if !named {
+		list.addNames(l.route, l.method)
 	}
-	if l.route != "" {
-		attrs = append(attrs, slog.String("route", l.route))
+	list.add("path", slog.StringValue(l.path))
+	list.add("status", slog.IntValue(status))
+	list.add("duration", slog.DurationValue(took))
+	if l.client != "" {
+		list.add("client", slog.StringValue(l.client))
 	}
 	if l.id != "" {
-		attrs = append(attrs, slog.String("id", l.id))
+		list.add("id", slog.StringValue(l.id))
 	}
 	if size, known := l.size(); known {
-		attrs = append(attrs, slog.Int("bytes", size))
+		list.add("bytes", slog.IntValue(size))
 	}
 	if l.err != nil {
-		attrs = append(attrs, slog.String("error", l.err.Error()))
+		list.add("error", slog.StringValue(l.err.Error()))
 	}
 	if l.panicked {
-		attrs = append(attrs, slog.String("error", "panic"))
+		list.add("error", slog.StringValue("panic"))
 	}
-	r.AddAttrs(append(attrs, l.attrs...)...)
+	r.AddAttrs(append(list.room[:list.n], l.attrs...)...) // copies the attributes
+}
+
+// logAttrs is a list of attributes with room for those that Logger itself adds. Attributes are written in place. To move an attribute
+// right after it was written is slow, because the processor has to wait for the separate writes of its words.
+type logAttrs struct {
+	n    int
+	room [9]slog.Attr
+}
+
+func (l *logAttrs) add(key string, value slog.Value) {
+	a := &l.room[l.n]
+	a.Key, a.Value = key, value
+	l.n++
+}
+
+// addNames adds the attributes that do not change from one request to the next.
+func (l *logAttrs) addNames(route *web.Route, method string) {
+	l.add("method", slog.StringValue(method))
+	if route != nil && route.Pattern() != "" {
+		l.add("route", slog.StringValue(route.Pattern()))
+	}
 }
 
 // uncanceled returns a context with the values of ctx that is never canceled, for log handlers that look at the context.
