@@ -86,7 +86,7 @@ func (c *Ctx) WriteString(s string) (int, error) { return c.request.WriteString(
 func (c *Ctx) abort(err error) {
 	if !errors.Is(err, context.Canceled) {
 		if c.MarkErrorLogged() {
-			c.logAt(c.failureLevel(), "streamed response broke off", err)
+			c.logAt(c.FailureLevel(), "streamed response broke off", err)
 		}
 	}
 	panic(gallop.ErrAbortHandler)

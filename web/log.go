@@ -38,13 +38,13 @@ func (c *Ctx) MarkErrorLogged() (first bool) {
 // logFailure logs an error whose details the client does not see.
 func (c *Ctx) logFailure(err error) {
 	if c.MarkErrorLogged() {
-		c.logAt(c.failureLevel(), "request failed", err)
+		c.logAt(c.FailureLevel(), "request failed", err)
 	}
 }
 
-// failureLevel returns the level at which the error of a request is logged. After the client has disconnected or the server has begun
-// to stop, errors are routine: reads and writes fail, and calls that got the context end early.
-func (c *Ctx) failureLevel() slog.Level {
+// FailureLevel returns the level at which to log the error of a request: Error, or Info if the request was canceled because the client
+// has disconnected or the server stops. Errors are routine then: reads and writes fail, and calls that got the context end early.
+func (c *Ctx) FailureLevel() slog.Level {
 	if c.request.Err() == context.Canceled {
 		return slog.LevelInfo
 	}

@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 
@@ -61,7 +60,7 @@ func (l Logger) Handler() web.Handler {
 			return nil
 		}
 		if err != nil {
-			line.canceled = c.RequestCtx().Err() == context.Canceled
+			line.failed = c.FailureLevel()
 			if !c.MarkErrorLogged() {
 				line.err = nil
 			}

@@ -23,8 +23,8 @@ type logLine struct {
 	route        *web.Route // nil if none matches
 	err          error
 	attrs        []slog.Attr
+	failed       slog.Level // of a status of 500 and above
 	panicked     bool
-	canceled     bool     // the client has disconnected, or the server stops
 	skip         bool     // by Logger.Skip
 	streamed     bool     // so that the size of the body is not known
 	list         logAttrs // for describe
@@ -32,7 +32,7 @@ type logLine struct {
 
 // begin sets the fields that are known before the handlers run. Until they have returned, the line is that of a panic.
 func (l *logLine) begin(c *web.Ctx) {
-	l.request, l.start, l.panicked = c.RequestCtx(), time.Since(logEpoch), true
+	l.request, l.start, l.panicked, l.failed = c.RequestCtx(), time.Since(logEpoch), true, slog.LevelError
 	l.route, l.method, l.path, l.client = c.Route(), c.Method(), c.Path(), c.IP()
 }
 
@@ -55,8 +55,8 @@ func (l *logLine) write() {
 	if l.panicked && status < 500 { // an aborted response, whose status is unknown
 		status = gallop.StatusInternalServerError
 	}
-	if status >= 500 && !l.canceled {
-		level = slog.LevelError
+	if status >= 500 {
+		level = l.failed
 	}
 	handler, named := l.handlers.find(log, l.route, l.method)
 	ctx := uncanceled(l.ctx)
@@ -75,7 +75,7 @@ func (l *logLine) release() {
 		clear(l.list.room[:])
 	}
 	l.err, l.attrs, l.ctx = nil, nil, nil
-	l.canceled, l.skip, l.streamed = false, false, false
+	l.skip, l.streamed = false, false
 	l.spare.Put(l)
 }
 
