@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,7 +63,8 @@ type SSEOptions struct {
 
 // SSE responds with a stream of server-sent events. SSE calls the function serve, which sends the events. When the client
 // disconnects or the server stops, the context of c is done, and serve has to return. SSE then returns nil. If serve returns
-// before the context is done, SSE returns the error of serve.
+// before the context is done, SSE returns the error of serve. If the client disconnects before SSE has sent the header, SSE does not
+// call serve and returns nil.
 //
 //	return c.SSE(func(s *web.EventStream) error {
 //		for {
@@ -89,8 +91,11 @@ func (c *Ctx) SSEWith(options SSEOptions, serve func(s *EventStream) error) erro
 		return errorWith(gallop.StatusNotImplemented, err)
 	}
 	defer done()
-	if err := out.Flush(); err != nil || c.request.IsHead() {
+	switch err := out.Flush(); {
+	case errors.Is(err, errors.ErrUnsupported): // by the ResponseWriter of net/http middleware
 		return err
+	case err != nil || c.request.IsHead(): // after an error, the client has disconnected
+		return nil
 	}
 	s := &EventStream{c: c, out: out}
 	ctx, cancel := context.WithCancelCause(c.Context())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -218,4 +219,34 @@ func TestHeartbeats(t *testing.T) {
 			t.Error("sent after the end")
 		}
 	})
+}
+
+// If the client leaves before the first byte, the stream ends as it does later.
+func TestEventsWithoutAClient(t *testing.T) {
+	for name, listen := range map[string]func(t *testing.T, app *App) (dial func() net.Conn){"memory": listening, "TCP": onTCP} {
+		t.Run(name, func(t *testing.T) {
+			app := New(Config{Server: quiet()})
+			begun, ended := make(chan bool), make(chan error, 1)
+			app.Get("/", func(c *Ctx) error {
+				if level := c.FailureLevel(); level != slog.LevelError {
+					t.Errorf("level %v of a client that is there", level)
+				}
+				close(begun)
+				<-c.Done()
+				if level := c.FailureLevel(); level != slog.LevelInfo {
+					t.Errorf("level %v of a client that has left", level)
+				}
+				err := c.SSE(func(s *EventStream) error { return s.Send(Event{Data: "one"}) })
+				ended <- err
+				return err
+			})
+			conn := listen(t, app)()
+			fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+			<-begun
+			conn.Close()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
