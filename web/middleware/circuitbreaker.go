@@ -18,6 +18,9 @@ import (
 // After a pause, CircuitBreaker lets a few requests through as probes. If the probes succeed, the circuit closes and all requests
 // run again. If a probe fails, the circuit stays open for another pause.
 //
+// CircuitBreaker logs to Ctx.Log when the circuit opens, at level Warn, and when it closes, at level Info with the number of refused
+// requests. Requests that meet an open circuit are logged at level Debug. A [Logger] logs their status like any other.
+//
 // Each call of Handler makes one circuit. Add CircuitBreaker to the routes that depend on the same system:
 //
 //	reports := app.Group("/reports", middleware.CircuitBreaker{})
@@ -64,7 +67,11 @@ func (o CircuitBreaker) Handler() web.Handler {
 			return circuitOpen(c, wait)
 		}
 		result := failure // unless the handlers return
-		defer func() { k.leave(turn, result, time.Now()) }()
+		defer func() {
+			if change := k.leave(turn, result, time.Now()); change != nil {
+				k.tell(c, change)
+			}
+		}()
 		err := c.Next()
 		result = o.judge(c, err)
 		return err
@@ -94,6 +101,20 @@ func (o CircuitBreaker) circuit() *circuit {
 		k.probes = o.Probes
 	}
 	return k
+}
+
+// tell logs a change of the circuit and calls OnChange.
+func (k *circuit) tell(c *web.Ctx, change *circuitChange) {
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	if change.open {
+		c.Log().Warn("circuit opened, because too many requests failed", "failed", change.failed, "of", change.all, "pause", k.pause)
+	} else {
+		c.Log().Info("circuit closed", "refused", change.refused)
+	}
+	if k.changed != nil {
+		k.changed(change.open)
+	}
 }
 
 // judge returns the outcome of a request.
@@ -128,6 +149,9 @@ func statusAfter(c *web.Ctx, err error) int {
 // circuitOpen returns the error for a request that meets an open circuit. A random part of Retry-After keeps clients from returning
 // all at once.
 func circuitOpen(c *web.Ctx, wait time.Duration) error {
+	if c.MarkErrorLogged() {
+		c.Log().Debug("circuit is open: request refused")
+	}
 	c.SetHeader(gallop.HeaderRetryAfter, seconds(wait+rand.N(wait/4+time.Second)))
 	return &web.Error{Status: gallop.StatusServiceUnavailable, Message: gallop.StatusMessage(gallop.StatusServiceUnavailable), Err: ErrCircuitOpen}
 }

@@ -25,9 +25,17 @@ type circuit struct {
 	probing bool
 	running int // probes that run
 	passed  int // probes that succeeded
+	refused int // since the circuit has opened
 	counts  [circuitSlots]circuitCount
 
 	changing sync.Mutex // held while changed runs
+}
+
+// circuitChange says why the circuit has opened, or what happened until it closed.
+type circuitChange struct {
+	open        bool
+	failed, all int // requests within the window
+	refused     int // requests
 }
 
 // circuitSlots is the number of parts into which the window is divided.
@@ -58,38 +66,38 @@ func (k *circuit) enter(now time.Time) (turn uint64, wait time.Duration) {
 	}
 	if !k.probing {
 		if left := k.until.Sub(now); left > 0 {
+			k.refused++
 			return 0, left
 		}
 		k.probing, k.running, k.passed = true, 0, 0
 		k.turn++
 	}
 	if k.running+k.passed >= k.probes {
+		k.refused++
 		return 0, time.Second
 	}
 	k.running++
 	return k.turn, 0
 }
 
-// leave records the outcome of a request that may run.
-func (k *circuit) leave(turn uint64, result outcome, now time.Time) {
+// leave records the outcome of a request that may run. If the circuit has opened or closed, leave returns the change.
+func (k *circuit) leave(turn uint64, result outcome, now time.Time) (change *circuitChange) {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	if turn != k.turn {
-		k.mu.Unlock()
-		return
+		return nil
 	}
-	was := k.until.IsZero()
 	if k.probing {
-		k.probed(result, now)
-	} else {
-		k.count(result, now)
+		if k.probed(result, now); k.until.IsZero() {
+			change = &circuitChange{refused: k.refused}
+			k.refused = 0
+		}
+		return change
 	}
-	is := k.until.IsZero()
-	k.mu.Unlock()
-	if was != is && k.changed != nil {
-		k.changing.Lock()
-		defer k.changing.Unlock()
-		k.changed(!is)
+	if failed, all := k.count(result, now); !k.until.IsZero() {
+		change = &circuitChange{open: true, failed: failed, all: all}
 	}
+	return change
 }
 
 // probed records the outcome of a probe.
@@ -112,10 +120,11 @@ func (k *circuit) open(now time.Time) {
 	k.turn++
 }
 
-// count records the outcome of a request while the circuit is closed, and opens the circuit if too many failed.
-func (k *circuit) count(result outcome, now time.Time) {
+// count records the outcome of a request while the circuit is closed, and opens the circuit if too many failed. After a failure, the
+// results are the requests within the window.
+func (k *circuit) count(result outcome, now time.Time) (wrong, all int) {
 	if result == canceled {
-		return
+		return 0, 0
 	}
 	number := now.UnixNano() / int64(k.slot)
 	c := &k.counts[number%circuitSlots]
@@ -124,10 +133,9 @@ func (k *circuit) count(result outcome, now time.Time) {
 	}
 	if result == success {
 		c.ok++
-		return
+		return 0, 0
 	}
 	c.wrong++
-	all, wrong := 0, 0
 	for i := range k.counts {
 		if c := &k.counts[i]; number-c.number < circuitSlots {
 			all, wrong = all+c.ok+c.wrong, wrong+c.wrong
@@ -136,4 +144,5 @@ func (k *circuit) count(result outcome, now time.Time) {
 	if all >= k.least && float64(wrong) >= k.ratio*float64(all) {
 		k.open(now)
 	}
+	return wrong, all
 }

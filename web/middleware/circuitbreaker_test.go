@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
 	"github.com/gallop-http/gallop/web/middleware"
 )
@@ -215,4 +218,41 @@ func ExampleCircuitBreaker() {
 	// 503 Service Unavailable
 	// 503 Service Unavailable
 	// 2 calls
+}
+
+// The log has a line when the circuit opens and when it closes. Refused requests are details.
+func TestCircuitBreakerLogsChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &records{}
+		app := web.New(web.Config{NoListenLog: true, Server: &gallop.Server{
+			ErrorLog: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		}})
+		app.Use(middleware.CircuitBreaker{MinRequests: 4})
+		app.Get("/", new(fragile).serve)
+		for range 2 {
+			for _, end := range []string{"", "", "500", "500"} {
+				ask(t, app, "GET", "/?end="+end)
+			}
+			for range 3 {
+				if a := ask(t, app, "GET", "/"); a.status != 503 {
+					t.Errorf("status %d", a.status)
+				}
+			}
+			time.Sleep(5 * time.Second)
+			ask(t, app, "GET", "/?end=error") // a failed probe is no change
+			time.Sleep(5 * time.Second)
+			ask(t, app, "GET", "/")
+		}
+		app.Close()
+		for want, n := range map[string]int{
+			"level=WARN msg=\"circuit opened, because too many requests failed\" method=GET path=/ failed=2 of=4 pause=5s\n": 2,
+			"level=INFO msg=\"circuit closed\" method=GET path=/ refused=3\n":                                                2,
+			"level=DEBUG msg=\"circuit is open: request refused\"":                                                           6,
+			"level=ERROR": 2, // the probes
+		} {
+			if got := strings.Count(log.String(), want); got != n {
+				t.Errorf("%q: %d times, want %d:\n%s", want, got, n, log)
+			}
+		}
+	})
 }
