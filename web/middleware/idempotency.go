@@ -36,6 +36,9 @@ import (
 //
 // If the process dies while the handler runs, retries get 409 until Lease has passed. The next retry then runs the handler again.
 //
+// If the Store hangs after the handler has returned, the response waits for 5 seconds at most. Idempotency then logs that the response was
+// not stored.
+//
 // Register Idempotency after the middleware that authenticates the client, so that only the same client can get a stored response.
 //
 // The zero value keeps responses for 24 hours in the memory of the process.
@@ -221,13 +224,12 @@ func (d *idempotency) repeat(c *web.Ctx, existing []byte, print [sha256.Size]byt
 
 // run runs the handlers and stores their response. After an error or a panic, it gives the key back.
 func (d *idempotency) run(c *web.Ctx, key string, claim []byte, print [sha256.Size]byte) error {
-	ctx := context.WithoutCancel(c.Context()) // a client that is gone will try again
-	l := d.extend(ctx, key, claim)
+	l := d.extend(key, claim)
 	kept := false
 	defer func() {
 		l.end()
 		if !kept {
-			d.after(c, "release", func() (bool, error) { return d.swapper.CompareAndDelete(ctx, key, claim) })
+			d.after(c, "release", func(ctx context.Context) (bool, error) { return d.swapper.CompareAndDelete(ctx, key, claim) })
 		}
 	}()
 	before := headerLines(c)
@@ -238,7 +240,7 @@ func (d *idempotency) run(c *web.Ctx, key string, claim []byte, print [sha256.Si
 	result := d.record(c, before)
 	result.print = print
 	l.end()
-	d.after(c, "store", func() (bool, error) {
+	d.after(c, "store", func(ctx context.Context) (bool, error) {
 		ok, err := d.swapper.CompareAndSwap(ctx, key, claim, result.appendTo(nil), d.TTL)
 		if errors.Is(err, ErrValueTooLarge) { // the claim would expire, and a retry would run the handlers again
 			result = idempotencyRecord{state: stateNotKept, print: print}
@@ -249,39 +251,55 @@ func (d *idempotency) run(c *web.Ctx, key string, claim []byte, print [sha256.Si
 	return nil
 }
 
+// idempotencyPatience is how long a response waits for the Store.
+const idempotencyPatience = 5 * time.Second
+
 // after calls a step of the Store after the handlers have run, and logs if the step fails. The response does not depend on the step.
-func (d *idempotency) after(c *web.Ctx, what string, step func() (ok bool, err error)) {
-	if ok, err := step(); err != nil || !ok {
+func (d *idempotency) after(c *web.Ctx, what string, step func(ctx context.Context) (ok bool, err error)) {
+	ctx := context.WithoutCancel(c.Context()) // a client that is gone will try again
+	if d.memory == nil {                      // which does not wait
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, idempotencyPatience)
+		defer cancel()
+	}
+	if ok, err := step(ctx); err != nil || !ok {
 		c.Log().Error("idempotency: cannot "+what+" a key", "name", d.Name, "error", err)
 	}
 }
 
 // lease extends the lease of a key while its handler runs.
 type lease struct {
+	cancel context.CancelFunc
+
 	mu    sync.Mutex
 	timer *time.Timer
 	ended bool
 }
 
 // extend begins to extend the lease of a key.
-func (d *idempotency) extend(ctx context.Context, key string, claim []byte) *lease {
-	l := new(lease)
+func (d *idempotency) extend(key string, claim []byte) *lease {
+	ctx, cancel := context.WithCancel(context.Background()) // not that of the request, which the call may outlive
+	l := &lease{cancel: cancel}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer = time.AfterFunc(d.Lease/3, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.ended {
+		if ctx.Err() != nil {
 			return
 		}
 		d.swapper.CompareAndSwap(ctx, key, claim, claim, d.Lease) // the next call may succeed if this one fails
-		l.timer.Reset(d.Lease / 3)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.ended {
+			l.timer.Reset(d.Lease / 3)
+		}
 	})
 	return l
 }
 
-// end stops extending. It waits for an extension that has begun, so that it cannot come after the result.
+// end stops extending. It does not wait for an extension that has begun. That extension changes nothing once the claim was replaced or
+// deleted, because no other claim is equal.
 func (l *lease) end() {
+	l.cancel()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true

@@ -1,6 +1,7 @@
 package middleware_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -400,5 +401,51 @@ func TestIdempotencyComparesBodies(t *testing.T) {
 				t.Errorf("%d bytes, then %d: %d, want %d", size, len(tc.body), a.status, tc.status)
 			}
 		}
+	}
+}
+
+// hanging is a Store whose CompareAndSwap waits for its context, if the new value is one for which hangs returns true.
+type hanging struct {
+	*middleware.MemoryStore
+	hangs func(extends bool) bool
+}
+
+func (h hanging) CompareAndSwap(ctx context.Context, key string, old, replacement []byte, ttl time.Duration) (bool, error) {
+	if h.hangs(bytes.Equal(old, replacement)) {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
+	return h.MemoryStore.CompareAndSwap(ctx, key, old, replacement, ttl)
+}
+
+// A Store that hangs does not keep the response for long.
+func TestIdempotencyWithAHangingStore(t *testing.T) {
+	for name, test := range map[string]struct {
+		hangs func(extends bool) bool
+		took  time.Duration
+		again int
+	}{
+		"extending": {func(extends bool) bool { return extends }, 30 * time.Second, 200},
+		"always":    {func(bool) bool { return true }, 35 * time.Second, 409},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				app := web.New(web.Config{NoListenLog: true, Server: &gallop.Server{Logger: newQuiet()}})
+				app.Use(middleware.Idempotency{Store: hanging{new(middleware.MemoryStore), test.hangs}, Name: "n", Lease: time.Minute})
+				app.Post("/", func(c *web.Ctx) error {
+					time.Sleep(30 * time.Second)
+					return c.SendString("done")
+				})
+				start := time.Now()
+				a := ask(t, app, "POST", "/", "Idempotency-Key: k")
+				if took := time.Since(start); a.status != 200 || took != test.took {
+					t.Errorf("%d after %v, want 200 after %v", a.status, took, test.took)
+				}
+				if a := ask(t, app, "POST", "/", "Idempotency-Key: k"); a.status != test.again {
+					t.Errorf("the retry: %d, want %d", a.status, test.again)
+				}
+				app.Close()
+			})
+		})
 	}
 }
