@@ -40,8 +40,9 @@ import (
 // Values are stored as JSON. Session is safe for several processes that share a Store. If two requests update a session at the same
 // time, no change is lost: see [Session.Update].
 //
-// The zero value keeps sessions in memory, ends a session after 30 minutes without a request, and needs https. Do not change or copy
-// a Session once it is in use.
+// The zero value keeps sessions in memory, ends a session after 30 minutes without a request, and needs https. Session logs once if it
+// sets the cookie for a request over http. Behind a proxy that speaks https, the App only knows about https if web.Config.TrustedProxies
+// has the proxy. Do not change or copy a Session once it is in use.
 type Session[T any] struct {
 	// Store keeps the sessions. Store must also implement Adder and Swapper. If Store is nil, the sessions are kept in a MemoryStore of
 	// their own.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -28,6 +29,7 @@ type sessionCore struct {
 	insecure, persistent   bool
 	sameSite               gallop.CookieSameSite
 	idle, absolute, rotate time.Duration // 0 is no limit
+	hinted                 atomic.Bool   // that browsers drop the cookie
 }
 
 // sessionVisit is the session of one request. If key is "", there is no session.
@@ -263,6 +265,10 @@ const maxCookieAge = 400 * 24 * time.Hour
 // setCookie sends the ID to the client.
 func (s *sessionCore) setCookie(c *web.Ctx, v *sessionVisit) error {
 	v.cookieSet = true
+	if !s.insecure && !c.Secure() && !s.hinted.Swap(true) {
+		c.Log().Warn("session: the cookie has the attribute Secure, but the server got the request over http, and browsers drop such cookies: use https, " +
+			"or set Session.Insecure for development; if a proxy in front of the server speaks https, add its network to Config.TrustedProxies")
+	}
 	cookie := web.Cookie{Name: s.cookie, Value: v.id, HTTPOnly: true, Secure: !s.insecure || c.Secure(), SameSite: s.sameSite}
 	if s.persistent {
 		left := maxCookieAge

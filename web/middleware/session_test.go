@@ -7,9 +7,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -1055,5 +1057,49 @@ func TestSessionsSideBySide(t *testing.T) {
 	}
 	if got := ask(t, app, "GET", "/", "Cookie: "+sessionName+"="+id2+"; __Host-admin="+id1); got.body != "00" {
 		t.Errorf("with the cookies exchanged: %q", got.body)
+	}
+}
+
+// A cookie that browsers drop gets one line in the log, which names the ways out.
+func TestSessionHintsAtDroppedCookies(t *testing.T) {
+	for name, test := range map[string]struct {
+		session *middleware.Session[int]
+		trusted string
+		want    int
+	}{
+		"http":                  {&middleware.Session[int]{}, "", 1},
+		"Insecure":              {&middleware.Session[int]{Insecure: true}, "", 0},
+		"a trusted proxy":       {&middleware.Session[int]{}, "192.0.2.0/24", 0},
+		"a proxy without trust": {&middleware.Session[int]{}, "198.51.100.0/24", 1},
+	} {
+		log := &records{}
+		config := web.Config{NoListenLog: true, Server: &gallop.Server{ErrorLog: slog.New(slog.NewTextHandler(log, nil))}}
+		if test.trusted != "" {
+			config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(test.trusted)}
+		}
+		app := web.New(config)
+		app.Use(test.session)
+		app.Get("/", func(c *web.Ctx) error {
+			if test.session.Insecure {
+				c.RequestCtx().SetRemoteAddr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+			}
+			return test.session.Start(c, "", 7)
+		})
+		serve := app.Handler()
+		for range 3 {
+			request := &gallop.RequestCtx{}
+			request.SetRemoteAddr(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)})
+			request.Request.SetRequestURI("/")
+			request.Request.Header.Set("X-Forwarded-Proto", "https")
+			serve(request)
+			if n := len(request.Response.Header.Peek("Set-Cookie")); n == 0 || request.Response.StatusCode() != 200 {
+				t.Errorf("%s: status %d, cookie of %d bytes", name, request.Response.StatusCode(), n)
+			}
+			request.ResetUserValues()
+		}
+		n := strings.Count(log.String(), "level=WARN")
+		if n != test.want || n > 0 && (!strings.Contains(log.String(), "set Session.Insecure") || !strings.Contains(log.String(), "Config.TrustedProxies")) {
+			t.Errorf("%s: %d lines, want %d: %s", name, n, test.want, log)
+		}
 	}
 }
