@@ -24,7 +24,7 @@ var client = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 50000}
 
 func ofGallop(add func(app *web.App), handlers ...web.Handler) func(on bool) handler {
 	return func(on bool) handler {
-		app := web.New(web.Config{})
+		app := web.New(web.Config{Server: &gallop.Server{ErrorLog: slog.New(nowhere{})}}) // Session warns about http
 		var handle web.Handler = func(c *web.Ctx) error { return c.SendString(hello) }
 		if on {
 			add(app)
