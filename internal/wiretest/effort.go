@@ -27,13 +27,18 @@ func RunWithRareGC(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// RunWaiting is like RunWithRareGC, for tests that mostly wait: up to eight parallel tests run at a time, unless the command
+// RunWaiting is like RunWithRareGC, for tests that mostly wait: up to sixteen parallel tests run at a time, unless the command
 // line says something else.
 func RunWaiting(m *testing.M) {
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	WaitInParallel()
+	RunWithRareGC(m)
+}
+
+// WaitInParallel lets up to sixteen parallel tests run at a time, unless the command line says something else. Call it before m.Run.
+func WaitInParallel() {
+	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
-	RunWithRareGC(m)
 }
 
 // DrawCuts returns up to ten places, in order, at which to cut n bytes.
