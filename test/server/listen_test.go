@@ -16,10 +16,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/memnet"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
@@ -164,28 +166,66 @@ func TestTLSWithReload(t *testing.T) {
 	if got := firstLine(t, dialTCP(t, addr), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); got != "HTTP/1.1 400 Bad Request" {
 		t.Errorf("a plain request is answered %q", got)
 	}
-
 	_, _, renewed := certificate(t, dir)
 	wiretest.Eventually(t, func() bool { _, err := fetchTLS(addr, renewed); return err == nil })
-	if err := os.WriteFile(certFile, []byte("rubbish"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(1100 * time.Millisecond)
-	if _, err := fetchTLS(addr, renewed); err != nil {
-		t.Errorf("rubbish took the place of the certificate: %v", err)
-	}
-	if err := os.Remove(certFile); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // it is logged once
-		time.Sleep(1100 * time.Millisecond)
-		if _, err := fetchTLS(addr, renewed); err != nil {
-			t.Errorf("without its file, the certificate is gone: %v", err)
+}
+
+// A server looks at the files of its certificate once a second.
+func TestTLSWithReloadOfBadFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		certFile, keyFile, pool := certificate(t, dir)
+		var log servertest.Log
+		s := &gallop.Server{Logger: &log, Handler: servertest.Say}
+		ln := memnet.NewListener()
+		served := make(chan error, 1)
+		go func() { served <- s.ServeTLS(ln, certFile, keyFile) }()
+		shake := func(pool *x509.CertPool) error {
+			c, err := ln.Dial()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return tls.Client(c, &tls.Config{RootCAs: pool, ServerName: "localhost"}).Handshake()
 		}
-	}
-	if text := log.String(); strings.Count(text, "cannot be used") != 1 || strings.Count(text, "is missing") != 1 {
-		t.Errorf("logged %q", text)
-	}
+		if err := shake(pool); err != nil {
+			t.Error(err)
+		}
+		_, _, renewed := certificate(t, dir)
+		time.Sleep(999 * time.Millisecond)
+		if err := shake(pool); err != nil {
+			t.Errorf("the files were read within a second: %v", err)
+		}
+		time.Sleep(time.Millisecond)
+		if err := shake(renewed); err != nil {
+			t.Errorf("after a second, the old certificate is in use: %v", err)
+		}
+		if err := os.WriteFile(certFile, []byte("rubbish"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := shake(renewed); err != nil {
+			t.Errorf("rubbish took the place of the certificate: %v", err)
+		}
+		if err := os.Remove(certFile); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // it is logged once
+			time.Sleep(time.Second)
+			if err := shake(renewed); err != nil {
+				t.Errorf("without its file, the certificate is gone: %v", err)
+			}
+		}
+		if text := log.String(); strings.Count(text, "cannot be used") != 1 || strings.Count(text, "is missing") != 1 {
+			t.Errorf("logged %q", text)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestTLSHandshakeTimeout(t *testing.T) {

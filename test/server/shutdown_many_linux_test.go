@@ -132,6 +132,9 @@ func TestShutdownEndsManySockets(t *testing.T) {
 		connectMany(t, order)
 		return
 	}
+	if !wiretest.Beside(t) {
+		return
+	}
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		each := manySockets(t)
 		ln, err := net.Listen("tcp4", "127.0.0.1:0")
