@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // roleVariable says which role a process has that is a child of the test. Its arguments follow the role.
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 	words := strings.Split(os.Getenv(roleVariable), " ")
 	play := roles[words[0]]
 	if play == nil {
+		if !wiretest.Full() {
+			wiretest.WaitInParallel()
+		}
 		os.Exit(m.Run())
 	}
 	if err := play(words[1:]); err != nil {

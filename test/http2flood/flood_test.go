@@ -71,6 +71,9 @@ func (a *attack) run(s *site) error {
 // While several attackers come again and again, the server's memory and the number of its handlers stay bounded, and a good
 // client is served.
 func TestFloods(t *testing.T) {
+	if !wiretest.Full() {
+		t.Parallel()
+	}
 	const together = 16
 	for batch := range slices.Chunk(attacks, together) {
 		t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, stream, batch) })
@@ -79,6 +82,9 @@ func TestFloods(t *testing.T) {
 }
 
 func testFlood(t *testing.T, change func(*gallop.Server), batch []attack) {
+	if !besideOthers(t) {
+		return
+	}
 	onSites(t, change, func(t *testing.T, sites []*site) {
 		var bursts atomic.Int64
 		flood(t, sites, len(batch), func(s *site, group *sync.WaitGroup, end time.Time) {
@@ -97,6 +103,13 @@ func testFlood(t *testing.T, change func(*gallop.Server), batch []attack) {
 		})
 		t.Logf("%d bursts", bursts.Load())
 	})
+}
+
+// besideOthers is wiretest.Beside in the short form, in which attackers pause most of the time. In longer forms a test runs in this
+// process, beside no other.
+func besideOthers(t *testing.T) bool {
+	t.Helper()
+	return wiretest.Full() || wiretest.Beside(t)
 }
 
 // onSites runs a test with a server on event loops and one on goroutines. Long tests have one server at a time, so that it

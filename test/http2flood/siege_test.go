@@ -136,6 +136,9 @@ func (a *siege) keepUp(s *site, end time.Time) error {
 
 // While several clients hold as much as they can, memory and handlers stay bounded, and a good client is served.
 func TestSieges(t *testing.T) {
+	if !besideOthers(t) {
+		return
+	}
 	onSites(t, func(s *gallop.Server) { s.MaxRequestBodyMemory = 1 << 20 }, func(t *testing.T, sites []*site) {
 		flood(t, sites, len(sieges), func(s *site, group *sync.WaitGroup, end time.Time) {
 			for _, a := range sieges {
