@@ -15,6 +15,7 @@ import (
 )
 
 func TestCORS(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--cors", "--echo", site(t))
 	const origin = "Origin: https://example.com"
 	for _, path := range []string{"/hello.txt", "/", "/nothing", "/_gallop/echo"} {
@@ -40,6 +41,7 @@ func TestCORS(t *testing.T) {
 }
 
 func TestPort(t *testing.T) {
+	t.Parallel()
 	_, port, _ := net.SplitHostPort(wiretest.FreeAddress(t))
 	for _, flags := range [][]string{{"-p", port}, {"--port", port}, {"--port=" + port}} {
 		p := start(t, nil, append(flags, "--addr", "127.0.0.1", site(t))...)
@@ -53,6 +55,7 @@ func TestPort(t *testing.T) {
 
 // TestFirstLinesSayWhoReachesTheServer reads the first lines and checks whether they are true.
 func TestFirstLinesSayWhoReachesTheServer(t *testing.T) {
+	t.Parallel()
 	dir := site(t)
 	public := start(t, nil, "-p", "0", dir)
 	lines := strings.SplitN(public.stderr.String(), "\n", 3)
@@ -83,6 +86,7 @@ func TestFirstLinesSayWhoReachesTheServer(t *testing.T) {
 
 // TestOpen replaces the program that starts a browser.
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	program := map[bool]string{true: "open", false: "xdg-open"}[runtime.GOOS == "darwin"]
 	if runtime.GOOS == "windows" {
 		t.Skip("the program on Windows is found in the system's directory")

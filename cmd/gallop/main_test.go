@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GALLOP_TEST_COMMAND") != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	wiretest.RunWaiting(m)
 }
 
 // process is a running gallop.
@@ -206,6 +206,7 @@ func site(t *testing.T) string {
 }
 
 func TestServeFiles(t *testing.T) {
+	t.Parallel()
 	p := serve(t, site(t))
 	first, _ := p.get("GET", "/hello.txt")
 	tag, modified := first.Header.Get("ETag"), first.Header.Get("Last-Modified")
@@ -272,6 +273,7 @@ func TestServeFiles(t *testing.T) {
 }
 
 func TestServeStaysInside(t *testing.T) {
+	t.Parallel()
 	p := serve(t, site(t), "--hidden")
 	for _, target := range []string{
 		"/../secret.txt", "/../../../../../../etc/passwd", "/sub/../../secret.txt", "/%2e%2e/secret.txt", "/%2E%2E%2Fsecret.txt",
@@ -294,6 +296,7 @@ func TestServeStaysInside(t *testing.T) {
 }
 
 func TestServeNeverRedirectsElsewhere(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "example.org", "x"), 0o755); err != nil {
 		t.Fatal(err)
@@ -308,6 +311,7 @@ func TestServeNeverRedirectsElsewhere(t *testing.T) {
 }
 
 func TestServeEcho(t *testing.T) {
+	t.Parallel()
 	p := serve(t, site(t), "--echo")
 	for _, path := range []string{"/_gallop/echo", "/_gallop/echo/below/%C3%A4?q=1"} {
 		_, body := p.get("POST", path, "X-Odd: \"\\\xe4")
@@ -328,6 +332,7 @@ func TestServeEcho(t *testing.T) {
 }
 
 func TestServeEchoAll(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--echo-all")
 	if _, body := p.get("PUT", "/hello.txt"); wiretest.ParseEcho([]byte(body)) == nil {
 		t.Errorf("no echo: %q", body)
@@ -358,6 +363,7 @@ func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) 
 }
 
 func TestServeTLS(t *testing.T) {
+	t.Parallel()
 	certFile, keyFile, roots := certificate(t)
 	p := serve(t, site(t), "--tls-cert", certFile, "--tls-key", keyFile)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
@@ -373,6 +379,7 @@ func TestServeTLS(t *testing.T) {
 
 // HTTP/2 is served over TLS unless --http1 is given, and without TLS if --h2c is given.
 func TestServeHTTP2(t *testing.T) {
+	t.Parallel()
 	certFile, keyFile, roots := certificate(t)
 	var protocols http.Protocols
 	protocols.SetHTTP2(true)
@@ -522,6 +529,7 @@ func TestServeStopsGracefully(t *testing.T) {
 }
 
 func TestServeStopsAtOnceWhenToldTwice(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--echo", site(t))
 	p.slowRequest()
 	p.interrupt(syscall.SIGTERM)
@@ -534,6 +542,7 @@ func TestServeStopsAtOnceWhenToldTwice(t *testing.T) {
 }
 
 func TestServeStopsWhenGraceIsOver(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--echo", "--grace", "50ms", site(t))
 	p.slowRequest()
 	p.interrupt(syscall.SIGTERM)
@@ -543,6 +552,7 @@ func TestServeStopsWhenGraceIsOver(t *testing.T) {
 }
 
 func TestServeNeedsAnAddressOfItsOwn(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -50,6 +50,7 @@ func listed(page string) (links []string) {
 }
 
 func TestListIsSorted(t *testing.T) {
+	t.Parallel()
 	dir := makeFiles(t, "b/", "A/", "file10.txt", "file9.txt", "File2.txt", "z")
 	sizes := map[string]int{"file9.txt": 1000, "File2.txt": 2000, "file10.txt": 3000, "z": 4000}
 	base := time.Now().Add(-time.Hour)
@@ -97,6 +98,7 @@ func TestListIsSorted(t *testing.T) {
 
 // TestListLinksKeepTheOrder follows the links of a list like a browser without JavaScript.
 func TestListLinksKeepTheOrder(t *testing.T) {
+	t.Parallel()
 	p := serve(t, makeFiles(t, "a b/c/d.txt", "a b/x"))
 	for _, tc := range []struct{ path, link, want string }{
 		{"/", "Name", "/?sort=name&order=desc"},
@@ -139,6 +141,7 @@ func TestListLinksKeepTheOrder(t *testing.T) {
 
 // TestPagesAllowOnlyTheirOwnScript compares the policy of the pages with their scripts.
 func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
+	t.Parallel()
 	p := serve(t, makeFiles(t, "a.txt"))
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -180,6 +183,7 @@ func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
 }
 
 func TestListShowsHostileNames(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such names")
 	}
@@ -206,6 +210,7 @@ func TestListShowsHostileNames(t *testing.T) {
 }
 
 func TestListHasIcons(t *testing.T) {
+	t.Parallel()
 	p := serve(t, makeFiles(t, "sub/a", "sub/d/", "sub/doc.PDF", "sub/main.go", "sub/x.json", "sub/x.png", "sub/x.mp3", "sub/x.mp4", "sub/x.tar.gz"))
 	_, page := p.get("GET", "/sub/")
 	var kinds []string
@@ -221,6 +226,7 @@ func TestListHasIcons(t *testing.T) {
 }
 
 func TestListCounts(t *testing.T) {
+	t.Parallel()
 	p := serve(t, makeFiles(t, "a", "b", "dir/", "dir/empty/"))
 	for path, want := range map[string]string{"/": "1 directory · 2 files, 0 B · times in ", "/dir/": "1 directory · times in ", "/dir/empty/": "This directory is empty."} {
 		if _, page := p.get("GET", path); !strings.Contains(page, want) {
@@ -230,6 +236,7 @@ func TestListCounts(t *testing.T) {
 }
 
 func TestListIsCompressed(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--compress", site(t))
 	resp, body := p.get("GET", "/", "Accept-Encoding: gzip")
 	if resp.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(resp.Header.Get("Vary"), "Accept-Encoding") || !strings.HasPrefix(body, "\x1f\x8b") {
@@ -241,6 +248,7 @@ func TestListIsCompressed(t *testing.T) {
 }
 
 func TestNoIndexLists(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--no-index", site(t))
 	if _, page := p.get("GET", "/page/"); !slices.Equal(listed(page), []string{"../", "./index.html"}) {
 		t.Errorf("%q", listed(page))
@@ -248,6 +256,7 @@ func TestNoIndexLists(t *testing.T) {
 }
 
 func TestDotfilesAreListedWithHidden(t *testing.T) {
+	t.Parallel()
 	dir := makeFiles(t, ".env", ".well-known/x", "a")
 	for want, args := range map[string][]string{"./.well-known/ ./a": {dir}, "./.well-known/ ./.env ./a": {dir, "--hidden"}} {
 		if _, page := serve(t, args...).get("GET", "/"); strings.Join(listed(page), " ") != want {
@@ -257,6 +266,7 @@ func TestDotfilesAreListedWithHidden(t *testing.T) {
 }
 
 func TestErrorPages(t *testing.T) {
+	t.Parallel()
 	p := serve(t, site(t))
 	for _, tc := range []struct {
 		method, path, field string
@@ -304,6 +314,7 @@ func TestErrorPages(t *testing.T) {
 
 // TestUnreadableFiles has files and directories that gallop must not read.
 func TestUnreadableFiles(t *testing.T) {
+	t.Parallel()
 	dir := makeFiles(t, "file", "locked/x", "page/index.html", "page/secret")
 	for _, name := range []string{"file", "locked", "page/index.html"} {
 		name = filepath.Join(dir, name)
@@ -334,6 +345,7 @@ func TestUnreadableFiles(t *testing.T) {
 }
 
 func TestFavicon(t *testing.T) {
+	t.Parallel()
 	p := serve(t, makeFiles(t, "sub/a"))
 	for path, want := range map[string]string{"/": "./favicon.ico", "/sub/": "./../favicon.ico", "/sub/no/thing": "./../../favicon.ico"} {
 		resp, page := p.get("GET", path, browserAccept)
@@ -361,6 +373,7 @@ func TestFavicon(t *testing.T) {
 }
 
 func TestSPA(t *testing.T) {
+	t.Parallel()
 	dir := makeFiles(t, "assets/app.js", ".env")
 	const index = "<title>app</title>"
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "index.html"), []byte(index), 0o644), os.WriteFile(filepath.Join(dir, "assets/app.js"), []byte("js"), 0o644)); err != nil {
@@ -401,6 +414,7 @@ func TestSPA(t *testing.T) {
 }
 
 func TestListAsJSON(t *testing.T) {
+	t.Parallel()
 	dir := makeFiles(t, "b.txt", "A&.txt", "dir/x", ".env")
 	at := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)
 	for _, name := range []string{"b.txt", "A&.txt", "dir"} {
@@ -428,6 +442,7 @@ func TestListAsJSON(t *testing.T) {
 }
 
 func TestPageForMissingFiles(t *testing.T) {
+	t.Parallel()
 	dir := makeFiles(t, "about.html", "about/x", "404.html", "docs/a.html")
 	const page = "<h1>lost</h1>"
 	for name, text := range map[string]string{"404.html": page, "about.html": "about", "docs/a.html": "a"} {
