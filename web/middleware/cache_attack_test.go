@@ -193,6 +193,7 @@ func TestCacheWithSessions(t *testing.T) {
 
 // Many URLs and many variants take up bounded memory, and the handler still responds.
 func TestCacheFlood(t *testing.T) {
+	t.Parallel()
 	store := &middleware.MemoryStore{MaxBytes: 256 << 10}
 	a := newCounted(middleware.Cache{Store: store, Name: "test"}, sends("Cache-Control: max-age=600", "Vary: X-A"))
 	for i := range 3000 {

@@ -284,6 +284,7 @@ func (p *modelResponse) write(c *web.Ctx, r *rand.Rand) error {
 
 // Random requests and responses in virtual time: the cache calls the handler when the model does, and clients get what it says.
 func TestCacheModel(t *testing.T) {
+	t.Parallel()
 	rounds := 60
 	if os.Getenv("GALLOP_LONG") != "" {
 		rounds = 5000

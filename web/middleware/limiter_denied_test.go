@@ -145,6 +145,7 @@ func TestLimiterAsksWhenTheStoreIsBack(t *testing.T) {
 
 // Many clients that are refused do not fill the memory.
 func TestLimiterForgetsSomeDenials(t *testing.T) {
+	t.Parallel()
 	s := &remoteStore{}
 	app := deniedApp(middleware.Limiter{Store: s, Rates: []middleware.Rate{{Limit: 1, Window: time.Hour}}})
 	const clients = 4096 + 500

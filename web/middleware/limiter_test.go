@@ -149,6 +149,7 @@ func TestLimiterNeverExceeds(t *testing.T) {
 
 // The requests of one client at the same time, on two Apps that share a store, are counted exactly.
 func TestLimiterConcurrently(t *testing.T) {
+	t.Parallel()
 	for name, algorithm := range algorithms {
 		t.Run(name, func(t *testing.T) {
 			const limit, each = 500, 300

@@ -254,6 +254,7 @@ func TestProxyClientGoesAway(t *testing.T) {
 
 // If a request body breaks off, the target does not take it for complete.
 func TestProxyRequestBreaksOff(t *testing.T) {
+	t.Parallel()
 	begun, ended := make(chan bool, 1), make(chan string, 1)
 	upstream := target(t, func(w http.ResponseWriter, r *http.Request) {
 		begun <- true
@@ -450,6 +451,9 @@ func peak(f func()) uint64 {
 
 // Large bodies pass through in bounded memory, and whichever side is slow slows the other side down.
 func TestProxyBoundedMemory(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	eachFront(t, func(t *testing.T, start func(middleware.Proxy, ...web.Middleware) front) {
 		f := start(middleware.Proxy{Targets: []string{target(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == "POST" {

@@ -172,6 +172,7 @@ func TestErrorsOfMiddlewareHaveMessages(t *testing.T) {
 
 // Middleware of net/http also runs for requests that the server refuses, as far as they are requests.
 func TestNetHTTPMiddlewareSeesRefusedRequests(t *testing.T) {
+	t.Parallel()
 	for name, test := range refusedRequests() {
 		if test.reads {
 			continue
