@@ -818,10 +818,7 @@ func TestLoopChurn(t *testing.T) {
 		_, _ = ctx.Write(ctx.PostBody())
 	}}
 	addr := loopServer(t, s)
-	deadline := time.Now().Add(time.Second / 4)
-	if wiretest.Full() {
-		deadline = time.Now().Add(time.Second)
-	}
+	deadline := time.Now().Add(time.Second)
 	var group sync.WaitGroup
 	var calls atomic.Int64
 	for g := range 40 {
