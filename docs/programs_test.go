@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // pageBlock is a fenced block of a page.
@@ -98,6 +99,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		programDir = dir
+		wiretest.WaitInParallel()
 		return m.Run()
 	}())
 }

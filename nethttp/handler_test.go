@@ -299,6 +299,7 @@ func answerCases(t *testing.T) []answerCase {
 
 // A handler's calls lead to the same response from every server.
 func TestAnswer(t *testing.T) {
+	t.Parallel()
 	for _, tc := range answerCases(t) {
 		for _, request := range []string{"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n",
 			"GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody"} {

@@ -107,6 +107,7 @@ func TestFullDuplexOverHTTP2(t *testing.T) {
 // Close of a request body ends a Read on another goroutine, although the client sends nothing. The response is complete all the same,
 // and other streams go on.
 func TestCloseWhileReadingOverHTTP2(t *testing.T) {
+	t.Parallel()
 	h := beside(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "hello")
 		w.(http.Flusher).Flush()

@@ -120,6 +120,7 @@ func do(t *testing.T, client *http.Client, r *http.Request) *http.Response {
 
 // A handler's calls lead to the same response from every server, over HTTP/2 too.
 func TestAnswerOverHTTP2(t *testing.T) {
+	t.Parallel()
 	for _, tc := range append(answerCases(t), []answerCase{
 		{"trailers behind a length", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "5")
@@ -207,6 +208,7 @@ func unsized(body string) io.Reader { return io.MultiReader(strings.NewReader(bo
 
 // A handler sees the same request behind every server, over HTTP/2 too.
 func TestRequestOverHTTP2(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, method, path string
 		body               func() io.Reader

@@ -83,6 +83,7 @@ func connect(t *testing.T, client *http.Client, url, what string) (*http.Respons
 
 // A handler serves a CONNECT as a request with a streamed body and a streamed response.
 func TestConnectOverHTTP2(t *testing.T) {
+	t.Parallel()
 	servedH2(t, tunnelHandler(t), func(t *testing.T, url string, client *http.Client) {
 		for _, what := range []string{"", "begin"} {
 			resp, w := connect(t, client, url, what)
