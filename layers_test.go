@@ -89,7 +89,6 @@ var layers = map[string]layer{
 
 	"test/internal/servertest": {ours: []string{root, "internal/poll", "internal/testhook", "internal/wiretest", "memnet"}, others: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 	"test/client":              {user: true, ours: []string{"internal/callback", "internal/dial", "internal/target", "test/internal/servertest"}},
-	"test/fasthttp":            {user: true, ours: []string{"test/internal/servertest"}},
 	"test/handlers":            {user: true, ours: []string{"internal/coding", "internal/testhook", "test/internal/servertest"}},
 	"test/messages":            {user: true, ours: []string{"internal/ascii", "internal/bufpool", "internal/coding", "internal/cookie", "internal/field", "internal/multipart", "test/internal/servertest"}},
 	"test/packages":            {user: true, ours: []string{"test/internal/servertest"}},

@@ -1,4 +1,4 @@
-package fasthttp_test
+package client_test
 
 import (
 	"bufio"
