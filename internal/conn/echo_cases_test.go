@@ -339,6 +339,9 @@ func TestEchoTooMany(t *testing.T) {
 // A slow handler does not hold up fast ones on the same connection: neither if it is known to be slow, nor if it was fast
 // until now, so that it runs on the loop.
 func TestEchoSlowBesideFast(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	overEcho(t, nil, func(r *echoRig) {
 		c := r.client()
 		defer c.conn.Close()
@@ -360,6 +363,9 @@ func TestEchoSlowBesideFast(t *testing.T) {
 
 // The client, a deadline, or a panic ends one exchange and no other one.
 func TestEchoOneEnds(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	overEcho(t, nil, func(r *echoRig) {
 		c := r.client()
 		defer c.conn.Close()
@@ -441,6 +447,9 @@ func TestEchoShutdown(t *testing.T) {
 
 // If its time is over, Shutdown ends connections with exchanges, whose handlers learn it.
 func TestEchoShutdownCutsOff(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	overEcho(t, nil, func(r *echoRig) {
 		c := r.client()
 		blocked := r.open(c, "block", 0)
@@ -460,6 +469,9 @@ func TestEchoShutdownCutsOff(t *testing.T) {
 
 // The client goes away, or sends nothing more.
 func TestEchoClientEnds(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	overEcho(t, nil, func(r *echoRig) {
 		c := r.client()
 		blocked, slow, echo := r.open(c, "block", 0), r.whole(c, "now 20ms", 0), r.whole(c, "echo 10ms", 1000)

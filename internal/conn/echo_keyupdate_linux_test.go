@@ -155,6 +155,9 @@ func TestEchoKeyUpdates(t *testing.T) {
 // A client that asks for key updates and does not read them loses its connection before it costs much memory, whether there
 // is an exchange or not.
 func TestEchoTooManyKeyUpdates(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	for _, name := range []string{"block", "now"} {
 		t.Run(name, func(t *testing.T) {
 			overEchoLoop(t, "memory-tls", func(r *echoRig) { r.tooManyKeyUpdates(name) })

@@ -477,13 +477,13 @@ func TestUsedFilesStay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "x")
-	tree := cached(t, dir, func(s *Settings) { s.Keep = 400 * time.Millisecond })
+	tree := cached(t, dir, func(s *Settings) { s.Keep = 200 * time.Millisecond })
 	original(t, tree, "a")
 	for try := 0; ; try++ {
 		e, used := use(t, tree, "a"), time.Now()
 		var longest time.Duration // between two uses; the machine may stop the test for longer than files are kept
 		gone := false
-		for end := used.Add(time.Second); !gone && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := used.Add(time.Second / 2); !gone && time.Now().Before(end); time.Sleep(time.Millisecond) {
 			longest = max(longest, time.Since(used))
 			used = time.Now()
 			gone = tree.Lookup([]byte("a")) != e
@@ -491,7 +491,7 @@ func TestUsedFilesStay(t *testing.T) {
 		switch {
 		case !gone:
 			return
-		case longest < 150*time.Millisecond || try == 20:
+		case longest < 75*time.Millisecond || try == 20:
 			t.Fatalf("the entry is gone, although it was not used for at most %v", longest)
 		}
 	}

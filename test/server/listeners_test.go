@@ -246,6 +246,7 @@ func TestServeTakesListenersOfAnyTypeOverTCP(t *testing.T) {
 
 // Shutdown does not wait for clients that never say hello.
 func TestShutdownDoesNotWaitForHandshakes(t *testing.T) {
+	t.Parallel()
 	cert, key, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {
 		t.Fatal(err)
