@@ -116,9 +116,12 @@ func TestHostileStreamInLittleMemory(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	size := int64(256 << 20)
-	if wiretest.Long() {
+	size := 2 * int64(limit)
+	switch {
+	case wiretest.Long():
 		size = 1 << 30
+	case wiretest.Full():
+		size = 256 << 20
 	}
 	cmd := child(t, "server", "GOMEMLIMIT=64MiB")
 	out, err := cmd.StdoutPipe()
