@@ -232,7 +232,8 @@ func (c *Conn) MergePriority(id uint32, value []byte) {
 	if slot == noSlot {
 		return
 	}
-	if p, ok := mergePriority(c.streams.slots[slot].priority, value); ok {
+	asked := c.streams.slots[slot].priority
+	if p, ok := mergePriority(asked, asked, value); ok {
 		c.setPriority(slot, p)
 	}
 }

@@ -180,7 +180,7 @@ func (d *decoding) note() bool {
 	case field.Expect:
 		d.m.Head.NoteExpect(d.bytes(value))
 	case field.Priority:
-		if p, ok := mergePriority(d.m.Priority, d.bytes(value)); ok { // lines of the same field add up
+		if p, ok := mergePriority(d.m.Priority, defaultPriority, d.bytes(value)); ok { // lines of the same field add up
 			d.m.Priority, d.m.prioritized = p, true
 		}
 	}

@@ -14,22 +14,31 @@ var defaultPriority = Priority{Urgency: 3}
 const urgencies = 8
 
 // ParsePriority parses the value of a Priority field: a dictionary of structured fields (RFC 8941 §3.2) with the keys u and i.
-// Unknown keys, and values of a wrong type, are ignored. ok is false if the value is not a dictionary. The caller then ignores
-// the whole value (RFC 8941 §4.2).
+// Unknown keys, and values of a wrong type, are ignored. If a key occurs twice, only its last value exists (RFC 8941 §4.2.2), even
+// if that value is ignored. ok is false if the value is not a dictionary. The caller then ignores the whole value (RFC 8941 §4.2).
 func ParsePriority[S ascii.Text](value S) (p Priority, ok bool) {
-	return mergePriority(defaultPriority, value)
+	return mergePriority(defaultPriority, defaultPriority, value)
 }
 
-// mergePriority changes p as a value of a Priority field says. Keys that are not in the value leave p as it is.
-func mergePriority[S ascii.Text](p Priority, value S) (_ Priority, ok bool) {
+// mergePriority changes p as a value of a Priority field says. Keys that are not in the value leave p as it is. Keys whose value
+// is ignored become those of unset.
+func mergePriority[S ascii.Text](p, unset Priority, value S) (_ Priority, ok bool) {
 	d := dictionary[S]{rest: ascii.TrimOWS(value)}
 	for d.next() {
-		switch n, isInt := d.integer(); {
-		case len(d.key) != 1:
-		case d.key[0] == 'u' && isInt && n < urgencies:
-			p.Urgency = uint8(n)
-		case d.key[0] == 'i' && d.isBool:
-			p.Incremental = d.truth
+		if len(d.key) != 1 {
+			continue
+		}
+		switch d.key[0] {
+		case 'u':
+			p.Urgency = unset.Urgency
+			if n, isInt := d.integer(); isInt && n < urgencies {
+				p.Urgency = uint8(n)
+			}
+		case 'i':
+			p.Incremental = unset.Incremental
+			if d.isBool {
+				p.Incremental = d.truth
+			}
 		}
 	}
 	return p, !d.bad

@@ -19,6 +19,11 @@ func TestParsePriority(t *testing.T) {
 		{"u=1,i", Priority{1, true}, true},
 		{"u=1\t, \ti", Priority{1, true}, true},
 		{"u=1, u=2", Priority{2, false}, true},
+		{"u=1, u=foo", Priority{3, false}, true}, // the last value counts, and is ignored
+		{"u=1, u=8", Priority{3, false}, true},
+		{"u=foo, u=1", Priority{1, false}, true},
+		{"i, i=5", Priority{3, false}, true},
+		{"i=5, i", Priority{3, true}, true},
 		{"u=8", Priority{3, false}, true},
 		{"u=-1", Priority{3, false}, true},
 		{"u=1.5", Priority{3, false}, true},
