@@ -429,6 +429,23 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestGraceCutsOffRedirects shows that requests end with their grace although redirects are followed.
+func TestGraceCutsOffRedirects(t *testing.T) {
+	t.Parallel()
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, "/slow", http.StatusFound)
+			return
+		}
+		<-r.Context().Done()
+	})
+	begun := time.Now()
+	status, r := load(t, "-c", "2", "-d", "100ms", "--graceful-stop", "100ms", "--timeout", "1m", "--redirects", "1", url)
+	if took, total := time.Since(begun), r.Total(); status != 0 || total.Aborted != 2 || took > 50*time.Second {
+		t.Errorf("status %d, %d requests aborted, %d failed after %v", status, total.Aborted, total.Failed, took)
+	}
+}
+
 func TestHTTPSAndHTTP2(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))

@@ -25,12 +25,11 @@ import (
 
 // run is a run of the engine.
 type run struct {
-	options   *engine.Options
-	client    *gallop.Client
-	recorder  *recorder
-	start     time.Time
-	conns     atomic.Int64
-	redirects bool
+	options  *engine.Options
+	client   *gallop.Client
+	recorder *recorder
+	start    time.Time
+	conns    atomic.Int64
 }
 
 // scenario is a scenario that runs. Its contexts end in this order: starting, when its time is over; sending, when iterations in flight
@@ -48,7 +47,7 @@ type scenario struct {
 
 // Run is an engine.Run.
 func Run(ctx context.Context, o *engine.Options, scenarios []engine.Scenario, sink engine.Sink) error {
-	r := &run{options: o, start: time.Now(), redirects: o.Redirects > 0}
+	r := &run{options: o, start: time.Now()}
 	var err error
 	if r.client, err = r.newClient(); err != nil {
 		return err

@@ -26,7 +26,7 @@ func (r *run) newClient() (*gallop.Client, error) {
 	c := &gallop.Client{
 		DialContext: dial, TLSConfig: o.TLS, Protocols: protocols(o), NoDefaultUserAgentHeader: true,
 		MaxConnsPerHost: manyConns, MaxConnWaitTimeout: -1, MaxIdleConnDuration: -1,
-		MaxResponseBodySize: -1, MaxResponseHeaderBytes: 1 << 20, MaxRedirects: 0, AllowRedirectToPlain: true,
+		MaxResponseBodySize: -1, MaxResponseHeaderBytes: 1 << 20, MaxRedirects: o.Redirects, AllowRedirectToPlain: true,
 		DisablePathNormalizing: true, DisableHeaderNamesNormalizing: true, DetailedErrors: true,
 	}
 	if o.Conns > 0 {

@@ -15,15 +15,17 @@ type user struct {
 	*scenario
 	script script.User
 	trace  trace
-	ctx    context.Context // scenario.sending with the trace
+	ctx    context.Context // scenario.sending, with the trace unless redirects are followed
 	req    *gallop.Request
 	resp   *gallop.Response
 	out    script.Response
 }
 
 func (s *scenario) newUser(number int) *user {
-	u := &user{scenario: s, script: s.Script.NewUser(number), req: &gallop.Request{}, resp: &gallop.Response{}}
-	u.ctx = gallop.WithClientTrace(s.sending, u.trace.hooks())
+	u := &user{scenario: s, script: s.Script.NewUser(number), ctx: s.sending, req: &gallop.Request{}, resp: &gallop.Response{}}
+	if s.options.Redirects == 0 { // the phases of several requests do not add up to those of one
+		u.ctx = gallop.WithClientTrace(s.sending, u.trace.hooks())
+	}
 	return u
 }
 
@@ -80,7 +82,7 @@ func (u *user) send(q *script.Request, due time.Time) bool {
 	if due.IsZero() {
 		due = sent
 	}
-	err := u.call()
+	err := u.client.DoContext(u.ctx, u.req, u.resp)
 	end := time.Now()
 	t := u.trace.take()
 	cut := err != nil && u.sending.Err() != nil
@@ -90,13 +92,6 @@ func (u *user) send(q *script.Request, due time.Time) bool {
 		u.script.Done(&u.out)
 	}
 	return !cut
-}
-
-func (u *user) call() error {
-	if u.redirects {
-		return u.client.DoRedirects(u.req, u.resp, u.options.Redirects)
-	}
-	return u.client.DoContext(u.ctx, u.req, u.resp)
 }
 
 // defaultTimeout is the timeout of a request that has none.
