@@ -102,6 +102,10 @@ func (c *h2Conn) work() {
 	for {
 		c.mu.Lock()
 		st, behind := c.todo.pop(), c.ready.first != nil || c.isLaden()
+		judged := st != nil && st.judged
+		if st != nil {
+			st.judged = true
+		}
 		c.mu.Unlock()
 		switch {
 		case st == nil:
@@ -111,7 +115,7 @@ func (c *h2Conn) work() {
 			return
 		case st.gone.Load():
 			st.end()
-		case st.judged || c.judge(st, &known):
+		case judged || c.judge(st, &known):
 			c.admit(st, behind)
 		}
 	}

@@ -29,7 +29,6 @@ type h2Stream struct {
 	msg  http2.Message
 
 	excess error     // limit that the head exceeds
-	judged bool      // judge was called
 	reason error     // why the request is refused, see fail
 	what   uint32    // its place, for the predictor
 	seat   conn.Seat // of the worker that calls the handler on a loop
@@ -47,6 +46,7 @@ type h2Stream struct {
 
 	// The lock of c guards the fields below.
 	change   sync.Cond
+	judged   bool        // judge was called, or is about to be
 	body     unreadBytes // of the request
 	got      int64       // bytes of the request body that have arrived
 	window   int         // the window for the body if it has grown, see widen
@@ -94,7 +94,6 @@ func (s *Server) newStream() *h2Stream {
 // judge judges a request whose head has arrived. If the handler can be called, or the request is refused, ready is true.
 func (st *h2Stream) judge(seat *conn.Conn, known *target.KnownHost) (ready bool) {
 	x, s := st.x, st.c.srv
-	st.judged = true
 	seat.CountTurn()
 	x.begin(seat)
 	if s.set.unusual {

@@ -1,6 +1,15 @@
 package gallop
 
-import "testing"
+import (
+	"bufio"
+	"io"
+	"log"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/memnet"
+)
 
 // While streams wait for a worker, one is about to start, and there is never a second one.
 func TestH2Ready(t *testing.T) {
@@ -56,4 +65,93 @@ func TestH2QueueKeepsNothing(t *testing.T) {
 	if q.pop() != &streams[0] || q.pop() != nil {
 		t.Error("the queue does not work after it was empty")
 	}
+}
+
+// h2Frames are the preface, SETTINGS, and a request for / on stream 1.
+const h2Frames = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" +
+	"\x00\x00\x06\x01\x05\x00\x00\x00\x01" + "\x82\x86\x84\x41\x01a"
+
+// serveH2 serves HTTP/2 with s on loops, and on goroutines. The test dials.
+func serveH2(t *testing.T, s func() *Server, test func(t *testing.T, s *Server, dial func() net.Conn)) {
+	for _, on := range []string{"loop", "goroutine"} {
+		t.Run(on, func(t *testing.T) {
+			s := s()
+			s.Protocols = new(Protocols)
+			s.Protocols.SetUnencryptedHTTP2(true)
+			mem := memnet.NewListener()
+			ln, dial := net.Listener(mem), mem.Dial
+			if on == "loop" {
+				tcp, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				ln, dial = tcp, func() (net.Conn, error) { return net.Dial("tcp", tcp.Addr().String()) }
+			}
+			go s.Serve(ln)
+			t.Cleanup(func() { s.Close() })
+			test(t, s, func() net.Conn {
+				nc, err := dial()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { nc.Close() })
+				nc.SetDeadline(time.Now().Add(time.Minute))
+				return nc
+			})
+		})
+	}
+}
+
+// only returns the only connection of s.
+func (l *h2Conns) only() *h2Conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first
+}
+
+// readToEnd reads until the stream 1 has ended, with a frame that has the flag END_STREAM.
+func readToEnd(t *testing.T, in io.Reader) {
+	t.Helper()
+	r := bufio.NewReaderSize(in, 1)
+	for head := make([]byte, 9); ; {
+		if _, err := io.ReadFull(r, head); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Discard(int(head[0])<<16 | int(head[1])<<8 | int(head[2])); err != nil {
+			t.Fatal(err)
+		}
+		if head[8] == 1 && head[3] <= 1 && head[4]&1 != 0 {
+			return
+		}
+	}
+}
+
+// All streams of a connection are lost when a write fails, on whatever goroutine that is. Then it matters whether a stream was judged,
+// which happens on another goroutine. The race detector shows whether both use the lock.
+func TestH2LostWhileJudged(t *testing.T) {
+	lost := make(chan *Server)
+	serveH2(t, func() *Server {
+		s := &Server{Handler: func(ctx *RequestCtx) {}, Logger: log.New(io.Discard, "", 0)}
+		s.ConnState = func(_ net.Conn, state ConnState) {
+			if state == StateActive {
+				lost <- s // and nothing comes back, which would order what follows
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
+		return s
+	}, func(t *testing.T, s *Server, dial func() net.Conn) {
+		nc := dial()
+		for s.h2.only() == nil { // a connection that begins with bytes is active from the start
+			time.Sleep(time.Millisecond)
+		}
+		if _, err := nc.Write([]byte(h2Frames)); err != nil {
+			t.Fatal(err)
+		}
+		c := (<-lost).h2.only()
+		c.mu.Lock()
+		for _, st := range c.streams {
+			st.lost(io.ErrClosedPipe)
+		}
+		c.mu.Unlock()
+	})
 }
