@@ -239,10 +239,19 @@ func (st *h2Stream) write(p []byte) error {
 	if st.append(p, false, nil); len(st.rest) > 0 || len(c.engine.Out()) >= gatheredOutput {
 		c.flush()
 	}
+	var again time.Time // when a client that seems to open no window has opened none
 	for len(st.rest) > 0 {
 		by := st.writeDeadline()
-		if !by.IsZero() && !time.Now().Before(by) {
-			st.err = os.ErrDeadlineExceeded
+		if now := time.Now(); !by.IsZero() && !now.Before(by) {
+			switch {
+			case st.writeBy.Load() != nil, !now.Before(again) && c.isLate(&st.stalls, true):
+				st.err = os.ErrDeadlineExceeded
+			case !now.Before(again):
+				again = now.Add(h2Tick)
+			}
+			by = again
+		} else {
+			st.stalls = 0
 		}
 		if err := st.mayWrite(); err != nil {
 			st.rest = nil

@@ -60,6 +60,7 @@ type h2Stream struct {
 	paused   time.Duration // how long the client got no credit
 	owed     int           // bytes of the body for which the client has got no credit yet
 	doubt    h2Doubt       // about the rest of the body
+	stalls   h2Doubt       // about the window for the response
 	collects bool          // the body is collected before the handler is called
 	ended    bool          // the request is complete
 	err      error         // why nothing can be read or written any more
@@ -412,7 +413,7 @@ func (st *h2Stream) recycle() {
 	st.c, st.excess, st.reason = nil, nil, nil
 	st.judged, st.onLoop, st.taken, st.starved, st.messages, st.protocol = false, false, false, false, false, ""
 	st.got, st.owed, st.waited, st.paused, st.err, st.tailErr = 0, 0, 0, 0, nil, nil
-	st.window, st.fresh, st.body.last, st.doubt = 0, 0, 0, 0
+	st.window, st.fresh, st.body.last, st.doubt, st.stalls = 0, 0, 0, 0, 0
 	st.late, st.cutRead, st.cutWrite, st.handled, st.ended, st.collects = false, false, false, false, false, false
 	st.rest, st.restTail = nil, nil
 	if st.tail.Len() > 0 {

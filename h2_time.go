@@ -284,7 +284,8 @@ func (st *h2Stream) tick(now int64, set *settings) {
 			c.todo.push(st)
 		}
 	case st.handled && len(st.rest) > 0:
-		if by := st.windowDeadline(set); st.isLate() || st.writeBy.Load() == nil && by > 0 && by < now {
+		by := st.windowDeadline(set)
+		if st.isLate() || c.isLate(&st.stalls, st.writeBy.Load() == nil && by > 0 && by < now) {
 			c.engine.Reset(st.id, http2.Cancel)
 			st.lost(errH2Stalled)
 		} else {

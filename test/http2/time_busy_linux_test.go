@@ -1,13 +1,17 @@
 package http2_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/net/http2"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
@@ -119,6 +123,38 @@ func TestBusyServerDoesNotBlameUploads(t *testing.T) {
 					b.wantFrames(":status=200", sent)
 					b.wantFrames(":status=408", !sent)
 				})
+			})
+		}
+	}
+}
+
+// A response is not stalled if its client has opened the window, and the server was too busy to read that.
+func TestBusyServerDoesNotResetResponses(t *testing.T) {
+	for _, path := range []string{"/bytes", "/stream"} {
+		for _, sent := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/sent=%v", path[1:], sent), func(t *testing.T) {
+				s, ends := &gallop.Server{}, make(chan error, 1)
+				serveBig(s, ends)
+				onBusyServer(t, s, func(b *busyServer) {
+					b.credits = false
+					b.begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+					id := b.open("GET", path, true)
+					time.Sleep(20 * time.Second)
+					b.busy.Store(true)
+					if sent {
+						b.credit(id, 200_000)
+					} else {
+						_ = b.WritePing(false, [8]byte{1})
+					}
+					time.Sleep(25 * time.Second)
+					b.wantFrames("1 reset", !sent)
+					b.wantFrames("1 end after 200000 bytes", sent)
+				})
+				if path == "/stream" {
+					if err := <-ends; errors.Is(err, os.ErrDeadlineExceeded) == sent {
+						t.Error(err)
+					}
+				}
 			})
 		}
 	}
