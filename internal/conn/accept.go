@@ -30,14 +30,21 @@ func (s *Server) AcceptLoop(of *Listener) error {
 			continue
 		}
 		pause = 0
-		s.tune(c)
-		if err := s.Admit(); err != nil {
-			s.TurnAway(c, err, true)
+		if !s.serveAside(c, of) {
 			s.sleep(s.set.PauseWhenFull)
-			continue
 		}
-		s.Workers.run(Accepted{c, of})
 	}
+}
+
+// serveAside has another goroutine serve c. It reports false if there are too many connections, and c is turned away.
+func (s *Server) serveAside(c net.Conn, of *Listener) bool {
+	s.tune(c)
+	if err := s.Admit(); err != nil {
+		s.TurnAway(c, err, true)
+		return false
+	}
+	s.Workers.run(Accepted{c, of})
+	return true
 }
 
 // isTemporary reports whether accepting may work again later.

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"syscall"
@@ -42,7 +43,7 @@ func (s *Server) ServeOnLoops(of *Listener, by poll.Handler) (served bool, err e
 		return true, failedListener(ln, err)
 	}
 	defer pl.End()
-	watch := s.watchListener(below, raw, pl)
+	watch := s.watchListener(of, below, raw, pl)
 	select {
 	case <-s.Table.closingC:
 		watch.end()
@@ -109,7 +110,9 @@ const maxKeepIdle = 32767
 // leaves an epoll without an event. Package net wakes goroutines that wait in Accept, so the watch runs one. If this
 // goroutine accepts a connection before a loop does, it hands the connection to the loops.
 type closedListenerWatch struct {
-	ln      net.Listener
+	s       *Server
+	of      *Listener
+	ln      net.Listener // that of of, or what is below its TLS
 	pl      *poll.Listener
 	closing <-chan struct{} // the server's
 	closed  chan struct{}   // closed when ln is
@@ -125,8 +128,8 @@ const (
 	closedListenerCheck = 50 * time.Millisecond
 )
 
-func (s *Server) watchListener(ln net.Listener, raw syscall.RawConn, pl *poll.Listener) *closedListenerWatch {
-	w := &closedListenerWatch{ln, pl, s.Table.closingC, make(chan struct{}), make(chan struct{})}
+func (s *Server) watchListener(of *Listener, ln net.Listener, raw syscall.RawConn, pl *poll.Listener) *closedListenerWatch {
+	w := &closedListenerWatch{s, of, ln, pl, s.Table.closingC, make(chan struct{}), make(chan struct{})}
 	if s.Loops.kernel != nil {
 		go w.waitFor(raw.(simulatedListener).Closed())
 	} else {
@@ -191,20 +194,29 @@ func (w *closedListenerWatch) pause(d time.Duration) bool {
 	}
 }
 
-// handOver gives a connection to the loops, without what package net knows of it.
+// handOver gives a connection to the loops, without what package net knows of it. That takes another descriptor for a moment. If
+// the process may have no more, a goroutine serves the connection instead.
 func (w *closedListenerWatch) handOver(nc net.Conn) {
-	defer nc.Close()
-	raw, err := nc.(syscall.Conn).SyscallConn()
-	if err != nil {
+	if own := duplicate(nc); own >= 0 {
+		nc.Close()
+		w.pl.Take(own)
 		return
 	}
-	own := -1
-	_ = raw.Control(func(fd uintptr) {
-		if n, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_DUPFD_CLOEXEC, 0); errno == 0 {
-			own = int(n)
-		}
-	})
-	if own >= 0 {
-		w.pl.Take(own)
+	if secure, ok := w.of.Listener.(*TLSListener); ok {
+		nc = tls.Server(nc, secure.Config)
 	}
+	w.s.serveAside(nc, w.of)
+}
+
+// duplicate returns another descriptor of a connection, or -1 if the process may have no more.
+func duplicate(nc net.Conn) (own int) {
+	own = -1
+	if raw, err := nc.(syscall.Conn).SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) {
+			if n, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_DUPFD_CLOEXEC, 0); errno == 0 {
+				own = int(n)
+			}
+		})
+	}
+	return own
 }
