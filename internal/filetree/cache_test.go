@@ -335,7 +335,10 @@ func TestReplacedDirectoryForgets(t *testing.T) {
 	}
 	current := filepath.Join(dir, "current")
 	if err := os.Symlink("v1", current); err != nil {
-		t.Skip("this system permits no symlinks: ", err)
+		if runtime.GOOS != "windows" {
+			t.Fatal(err)
+		}
+		t.Skip("this user may create no symlinks: ", err)
 	}
 	tree := cached(t, current, nil)
 	if got := original(t, tree, "a"); got != "v1" {

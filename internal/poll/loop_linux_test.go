@@ -158,12 +158,12 @@ func TestExpiryWaitsForWhoServes(t *testing.T) {
 
 // If many connections expire at the same time, the loop looks for requests on other connections meanwhile.
 func TestExpiryOfMany(t *testing.T) {
-	for _, soon := range []time.Duration{300 * time.Millisecond, time.Second, 4 * time.Second} {
+	for _, soon := range []time.Duration{300 * time.Millisecond, time.Second, 4 * time.Second, 20 * time.Second, time.Minute} {
 		if expireMany(t, soon) {
 			return
 		}
 	}
-	t.Skip("the machine is too slow: the first connections expired before the last ones were accepted")
+	t.Fatal("the first connections expired before the last ones were accepted")
 }
 
 // expireMany has connections expire at the same time, soon. It returns false if they could not be accepted before.

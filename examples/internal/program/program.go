@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -129,7 +130,10 @@ func (p *Process) Log() string {
 func (p *Process) Signal(sig os.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.t.Skipf("cannot send %v: %v", sig, err)
+		if runtime.GOOS == "windows" {
+			p.t.Skipf("cannot send %v: %v", sig, err)
+		}
+		p.t.Fatalf("cannot send %v: %v", sig, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -486,8 +487,11 @@ func TestUnixSocket(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
 	ln, err := net.Listen("unix", socket)
+	if errors.Is(err, syscall.EAFNOSUPPORT) {
+		t.Skip("the system has no unix sockets: ", err)
+	}
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) })}
 	go srv.Serve(ln)

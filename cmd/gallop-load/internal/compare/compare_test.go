@@ -96,7 +96,7 @@ func TestGolden(t *testing.T) {
 func TestAgreesWithBenchstat(t *testing.T) {
 	benchstat := filepath.Join(t.TempDir(), "benchstat")
 	if out, err := exec.Command("go", "build", "-o", benchstat, "golang.org/x/perf/cmd/benchstat").CombinedOutput(); err != nil {
-		t.Skipf("benchstat cannot be built: %v\n%s", err, out)
+		t.Fatalf("benchstat, a tool of this module, cannot be built: %v\n%s", err, out)
 	}
 	for name, sides := range cases {
 		t.Run(name, func(t *testing.T) {
