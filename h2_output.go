@@ -64,17 +64,12 @@ func (c *h2Conn) flushSoon() {
 			return
 		}
 		c.yielding = true
-		c.whileUnlocked(runtime.Gosched)
+		c.unlock()
+		runtime.Gosched()
+		c.mu.Lock()
 		c.yielding = false
 	}
 	c.flush()
-}
-
-// whileUnlocked calls f, in the middle of a function that has locked c and defers unlock.
-func (c *h2Conn) whileUnlocked(f func()) {
-	c.unlock()
-	defer c.mu.Lock() // also if f panics
-	f()
 }
 
 // h2Burst is how soon one write follows another on a busy connection.
@@ -100,7 +95,6 @@ func (c *h2Conn) push() {
 func (c *h2Conn) write() {
 	c.mu.Lock()
 	defer c.unlock()
-	defer c.endWriting()
 	buf := bufpool.Get(4 << 10)
 	for !c.broken {
 		c.sendRests()
@@ -110,22 +104,18 @@ func (c *h2Conn) write() {
 		}
 		buf = append(bufpool.Grow(buf[:0], len(out)), out...)
 		c.sent(len(buf), nil)
-		var err error
-		c.whileUnlocked(func() {
-			if err = c.seat.Output.Write(buf); err == nil {
-				err = c.seat.Output.Flush()
-			}
-		})
+		c.unlock()
+		err := c.seat.Output.Write(buf)
+		if err == nil {
+			err = c.seat.Output.Flush()
+		}
+		c.mu.Lock()
 		if clock.IsTimeout(err) {
 			c.fail(errNoProgress)
 		}
 		c.sent(0, err)
 	}
 	bufpool.Put(buf)
-}
-
-// endWriting notes that write has ended. c is locked.
-func (c *h2Conn) endWriting() {
 	c.flushing = false
 	c.changed()
 	if c.held == 0 {
@@ -166,11 +156,11 @@ func (c *h2Conn) awaitFlush() {
 	if rest := c.engine.Out(); len(rest) > 0 && c.lc != nil && !wasBroken {
 		last := append(bufpool.Get(len(rest)), rest...)
 		c.engine.Sent(len(rest))
-		c.whileUnlocked(func() {
-			_ = c.lc.SetWriteDeadline(time.Now().Add(h2FarewellTime))
-			_, _ = c.seat.NC.Write(last)
-			bufpool.Put(last)
-		})
+		c.unlock()
+		_ = c.lc.SetWriteDeadline(time.Now().Add(h2FarewellTime))
+		_, _ = c.seat.NC.Write(last)
+		bufpool.Put(last)
+		c.mu.Lock()
 	}
 }
 

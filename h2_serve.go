@@ -3,11 +3,9 @@ package gallop
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -244,7 +242,7 @@ func (c *h2Conn) settled() {
 
 // drop takes the connection of a loop out of the table, if it is closed and no handler uses it any more. c is locked.
 func (c *h2Conn) drop() {
-	if c.lc != nil && c.over && (c.held == 0 || c.failed == errPanic) && !c.lingers {
+	if c.lc != nil && c.over && c.held == 0 && !c.lingers {
 		c.srv.conns.Table.Drop(&c.lc.Entry)
 	}
 	c.changed()
@@ -252,27 +250,14 @@ func (c *h2Conn) drop() {
 
 // logH2End logs why a connection ended, unless that is routine.
 func (s *Server) logH2End(c *h2Conn, err error) {
-	if err != nil && err != conn.ErrIdle && err != errH2Done && err != io.EOF && err != errPanic {
+	if err != nil && err != conn.ErrIdle && err != errH2Done && err != io.EOF {
 		s.conns.Log.Connection(c.nc.RemoteAddr(), c.id, err, s.LogAllErrors)
 	}
 }
 
 // farewell tells the client that the connection ends, and why.
 func (c *h2Conn) farewell(seat *conn.Conn) {
-	c.sayWhy()
-	if seat.Err == io.EOF || c.isBroken() {
-		return
-	}
-	c.awaitFlush()
-	if !seat.LingerOnLoop() {
-		seat.Linger()
-	}
-}
-
-// sayWhy sends the last GOAWAY.
-func (c *h2Conn) sayWhy() {
 	c.mu.Lock()
-	defer c.unlock()
 	c.borrow()
 	var reason *http2.Error
 	if errors.As(c.failed, &reason) {
@@ -281,6 +266,14 @@ func (c *h2Conn) sayWhy() {
 		c.engine.FinishShutdown()
 	}
 	c.flush()
+	c.unlock()
+	if seat.Err == io.EOF || c.isBroken() {
+		return
+	}
+	c.awaitFlush()
+	if !seat.LingerOnLoop() {
+		seat.Linger()
+	}
 }
 
 // lingersOn notes that the loop closes the connection later.
@@ -303,20 +296,12 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	c.srv.h2.remove(c)
 	seat.EndWaiting()
 	c.farewell(seat)
-	c.leaveHandlers(int(c.endStreams()))
-	defer c.settle() // also if the ConnState of the program panics
-	close()
-}
-
-// endStreams ends all streams, and returns how many had a slot for a handler that is not called any more.
-func (c *h2Conn) endStreams() (pending int32) {
 	c.mu.Lock()
-	defer c.unlock()
 	c.over = true
 	for _, st := range c.streams {
 		st.lost(errH2Over)
 	}
-	pending = c.waiting
+	pending := c.waiting
 	c.dropTunnels()
 	c.waiting = 0
 	for st := c.pending.pop(); st != nil; st = c.pending.pop() {
@@ -325,11 +310,13 @@ func (c *h2Conn) endStreams() (pending int32) {
 	for st := c.todo.pop(); st != nil; st = c.todo.pop() {
 		st.close()
 	}
-	return pending
+	c.unlock()
+	c.leaveHandlers(int(pending))
+	defer c.settle() // also if the ConnState of the program panics
+	close()
 }
 
-// settle ends what a closed connection has left: timers, and on goroutines also handlers and writes. After a panic, some streams may
-// not end any more, so it does not wait for handlers.
+// settle ends what a closed connection has left: timers, and on goroutines also handlers and writes.
 func (c *h2Conn) settle() {
 	bufpool.Release(&c.partial)
 	c.mu.Lock()
@@ -337,7 +324,7 @@ func (c *h2Conn) settle() {
 	c.srv.h2.ticker.remove(c)
 	c.health.stop()
 	if c.lc == nil {
-		for c.flushing || c.held > 0 && c.failed != errPanic {
+		for c.held > 0 || c.flushing {
 			c.room.Wait()
 		}
 	}
@@ -356,7 +343,7 @@ func (c *h2Conn) serveOnGoroutine(seat *conn.Conn, close func()) error {
 	ended = true
 	err := seat.Err
 	c.finish(seat, close)
-	if err == conn.ErrIdle || err == errH2Done || err == io.EOF { // a panic stays an error, which is logged already
+	if err == conn.ErrIdle || err == errH2Done || err == io.EOF {
 		err = nil
 	}
 	return err
@@ -422,26 +409,14 @@ func (l *h2Conns) shutDownIdle() {
 // shutDownIf shuts down connections of which cond is true, which is called while they are locked. l is locked.
 func (l *h2Conns) shutDownIf(cond func(*h2Conn) bool) {
 	for c := l.first; c != nil; c = c.next {
-		c.shutDownIf(cond)
-	}
-}
-
-func (c *h2Conn) shutDownIf(cond func(*h2Conn) bool) {
-	c.mu.Lock()
-	defer func() { // as unlock does, but functions of the program are called elsewhere: the list of connections is locked
-		v := recover()
-		if v != nil {
-			c.wreck()
+		c.mu.Lock()
+		if !c.over && cond(c) {
+			c.borrow()
+			c.engine.Shutdown()
+			c.watchTime()
+			c.wake()
 		}
-		if c.mu.Unlock(); v != nil {
-			go c.panicked(fmt.Errorf("%v\n%s", v, debug.Stack()))
-		}
-	}()
-	if !c.over && cond(c) {
-		c.borrow()
-		c.engine.Shutdown()
-		c.watchTime()
-		c.wake()
+		c.mu.Unlock()
 	}
 }
 

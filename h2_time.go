@@ -175,26 +175,18 @@ func (c *h2Conn) anyStreamWaits() bool {
 
 // tick looks at the time limits. It does not wait for the program, so that other connections have their ticks in time.
 func (c *h2Conn) tick() {
-	if left := c.lookAtTimes(); !left.isEmpty() {
+	c.mu.Lock()
+	c.lookAtTimes()
+	if left := c.leave(); !left.isEmpty() {
 		go left.end()
 	}
 }
 
-// lookAtTimes is tick, and leaves what may call functions of the program to the caller.
-func (c *h2Conn) lookAtTimes() (left h2Left) {
-	c.mu.Lock()
-	defer func() { // as unlock does
-		v := recover()
-		if v != nil {
-			c.wreck()
-		}
-		if left = c.leave(); v != nil {
-			c.panicked(v)
-		}
-	}()
+// lookAtTimes is the part of tick with c locked.
+func (c *h2Conn) lookAtTimes() {
 	c.ticks = false
 	if c.over {
-		return left
+		return
 	}
 	c.borrow()
 	now, set := h2Now(), &c.srv.set
@@ -213,7 +205,6 @@ func (c *h2Conn) lookAtTimes() (left h2Left) {
 	if c.todo.first != nil || c.ready.first != nil || c.failed != nil {
 		c.wake()
 	}
-	return left
 }
 
 // tickConn looks at the time limits of the connection itself. c is locked.

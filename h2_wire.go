@@ -151,46 +151,10 @@ func (q *h2Ready) pop() (st *h2Stream, start bool) {
 	return st, start
 }
 
-// unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors. If it is deferred, it also recovers
-// from a panic, which is a mistake of the server since no function of the program runs, and ends the connection.
+// unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors.
 func (c *h2Conn) unlock() {
-	if v := recover(); v != nil {
-		c.unlockAfter(v)
-		return
-	}
 	left := c.leave()
 	left.end()
-}
-
-// unlockAfter is unlock after a panic with v.
-func (c *h2Conn) unlockAfter(v any) {
-	c.wreck()
-	left := c.leave()
-	c.panicked(v)
-	left.end()
-}
-
-// wreck ends the connection after a panic while c was locked. Nothing is known of the engine any more, so the connection gets a new
-// one, for the streams that have not ended. Nothing is sent. c is locked.
-func (c *h2Conn) wreck() {
-	c.failed, c.broken = errPanic, true
-	c.engine.Init(&c.srv.h2.config)
-	c.engine.Sent(len(c.engine.Out()))
-	c.held = 0
-	for _, st := range c.streams {
-		if st != nil {
-			c.held++
-		}
-	}
-	c.changed()
-	if !c.over {
-		c.wake()
-	}
-}
-
-// panicked logs a panic with v while c was locked.
-func (c *h2Conn) panicked(v any) {
-	c.srv.conns.Log.Panicked(c.nc.RemoteAddr(), c.id, "panic ends an HTTP/2 connection", v)
 }
 
 // h2Left is what is to be done after a connection was unlocked. Some of it calls functions of the program.
@@ -228,19 +192,7 @@ func (c *h2Conn) feed(in *conn.Input, now int64, share *h2Share) (rest bool) {
 		c.partial = append(bufpool.Grow(c.partial, len(p)), p...)
 		p = c.partial
 	}
-	rest, p = c.takeAll(p, now, share)
-	if c.spare != nil { // the last event may have been a head
-		c.srv.spareStreams.Put(c.spare)
-		c.spare = nil
-	}
-	c.keep(p)
-	return rest || share.over
-}
-
-// takeAll takes the frames that p has completely. left is the rest of p.
-func (c *h2Conn) takeAll(p []byte, now int64, share *h2Share) (rest bool, left []byte) {
 	c.mu.Lock()
-	defer c.unlock()
 	c.borrow()
 	c.health.hear(now)
 	for more := true; more && !share.over; {
@@ -252,7 +204,13 @@ func (c *h2Conn) takeAll(p []byte, now int64, share *h2Share) (rest bool, left [
 		more, rest = c.take(&ev), ev.Kind == http2.Full
 		share.use(n)
 	}
-	return rest, p
+	c.unlock()
+	if c.spare != nil { // the last event may have been a head
+		c.srv.spareStreams.Put(c.spare)
+		c.spare = nil
+	}
+	c.keep(p)
+	return rest || share.over
 }
 
 // keep keeps the start of a frame until its rest arrives.

@@ -2,14 +2,9 @@ package gallop
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"io"
 	"log"
 	"net"
-	"os"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -159,100 +154,4 @@ func TestH2LostWhileJudged(t *testing.T) {
 		}
 		c.mu.Unlock()
 	})
-}
-
-// A panic while a connection is locked, which only a mistake of the server can cause, ends this connection and nothing else. It is
-// logged, and nothing waits for the connection forever.
-func TestH2PanicWhileLocked(t *testing.T) {
-	reset := "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00\x08" // RST_STREAM for stream 1
-	for name, tt := range map[string]struct {
-		plant func(c *h2Conn)              // c is locked
-		then  func(c *h2Conn, nc net.Conn) // makes the server run into it
-	}{
-		"frames": {
-			func(c *h2Conn) { c.streams = nil },
-			func(c *h2Conn, nc net.Conn) { nc.Write([]byte(reset)) },
-		},
-		"tick": {
-			func(c *h2Conn) {
-				c.streams = append(c.streams, &h2Stream{c: c, slot: len(c.streams), collects: true, judged: true}) // no exchange
-				c.held++
-			},
-			func(c *h2Conn, nc net.Conn) { c.tick() },
-		},
-		"response": {
-			func(c *h2Conn) { c.streams = nil },
-			func(c *h2Conn, nc net.Conn) {},
-		},
-		"shutdown": {
-			func(c *h2Conn) { c.streams = append(c.streams, &h2Stream{}); c.held++ },
-			func(c *h2Conn, nc net.Conn) { c.shutDownIf(func(c *h2Conn) bool { return c.streams[99] != nil }) },
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			began, goOn := make(chan bool, 9), make(chan bool, 9)
-			var logged lockedBuffer
-			serveH2(t, func() *Server {
-				logged.take()
-				return &Server{Logger: log.New(&logged, "", 0), Handler: func(ctx *RequestCtx) {
-					began <- true
-					<-goOn
-				}}
-			}, func(t *testing.T, s *Server, dial func() net.Conn) {
-				nc := dial()
-				nc.Write([]byte(h2Frames))
-				<-began
-				c := s.h2.only()
-				c.mu.Lock()
-				tt.plant(c)
-				c.mu.Unlock()
-				tt.then(c, nc)
-				goOn <- true
-				if _, err := io.Copy(io.Discard, nc); errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Fatal("the connection does not end")
-				}
-				other := dial()
-				goOn <- true
-				other.Write([]byte(h2Frames))
-				readToEnd(t, other)
-				<-began
-				other.Close()
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-				defer cancel()
-				if err := s.ShutdownWithContext(ctx); err != nil {
-					t.Error(err)
-				}
-				got, isLogged := "", func(s string) bool {
-					return strings.Contains(s, "panic ends an HTTP/2 connection") && strings.Contains(s, "h2_")
-				}
-				for end := time.Now().Add(time.Minute); !isLogged(got) && time.Now().Before(end); time.Sleep(time.Millisecond) {
-					got += logged.take() // the goroutine that panics logs it when the connection may have ended
-				}
-				if !isLogged(got) {
-					t.Errorf("logged %q", got)
-				}
-			})
-		})
-	}
-}
-
-// lockedBuffer is a buffer that several goroutines use.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-// Write implements io.Writer.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-// take returns what was written since the last call.
-func (b *lockedBuffer) take() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.b.Reset()
-	return b.b.String()
 }

@@ -409,11 +409,16 @@ func (c *h2Conn) callPending(w *poll.Worker) {
 		}
 	}()
 	for {
-		st := c.nextPending()
+		c.mu.Lock()
+		st := c.pending.pop()
 		if st == nil {
 			done = true
+			c.flush()
+			c.unlock()
 			return
 		}
+		c.waiting--
+		c.mu.Unlock()
 		if !w.Leads() {
 			st.serveOffLoop()
 			continue
@@ -425,19 +430,6 @@ func (c *h2Conn) callPending(w *poll.Worker) {
 		st.seat, st.onLoop = c.srv.conns.SeatAt(w, st.what), true
 		st.serve()
 	}
-}
-
-// nextPending takes the next stream whose handler the loop calls. After the last one, it returns nil and sends the responses.
-func (c *h2Conn) nextPending() *h2Stream {
-	c.mu.Lock()
-	defer c.unlock()
-	st := c.pending.pop()
-	if st != nil {
-		c.waiting--
-	} else {
-		c.flush()
-	}
-	return st
 }
 
 // isBatched reports whether the worker that serves the stream flushes after it has served others.
