@@ -50,6 +50,7 @@ var layers = map[string]layer{
 	"internal/http1":     {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
 	"internal/http2":     {ours: []string{"internal/ascii", "internal/bufpool", "internal/field", "internal/hpack", "internal/message", "internal/target"}, tests: []string{"golang.org/x/net/http2"}, sansIO: true},
 	"internal/list":      {},
+	"internal/load":      {ours: []string{"internal/load/...", "internal/ascii", "internal/field", "internal/hpack", "internal/http1", "internal/http2", "internal/message"}, others: []string{"github.com/HdrHistogram/hdrhistogram-go"}, below: true},
 	"internal/mediatype": {},
 	"internal/multipart": {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/pagetest":  {},
@@ -80,9 +81,9 @@ var layers = map[string]layer{
 	"cmd/internal/commandline": {},
 	"cmd/gallop":               {ours: []string{"cmd/internal/commandline", "cmd/gallop/internal/..."}, user: true},
 	"cmd/gallop/internal":      {ours: []string{"cmd/internal/commandline", "cmd/gallop/internal/..."}, user: true, below: true},
-	"cmd/gallop-load":          {ours: []string{"cmd/internal/commandline", "cmd/gallop-load/internal/..."}},
-	"cmd/gallop-load/internal": {ours: []string{root, "cmd/internal/commandline", "cmd/gallop-load/internal/...", "internal/ascii", "internal/field", "internal/hpack", "internal/http1", "internal/http2", "internal/message"}, others: []string{
-		"charm.land/bubbletea/v2", "github.com/HdrHistogram/hdrhistogram-go", "github.com/aclements/go-moremath", "github.com/charmbracelet/x/ansi", "github.com/expr-lang/expr",
+	"cmd/gallop-load":          {ours: []string{"cmd/internal/commandline", "cmd/gallop-load/internal/...", "internal/load/result"}},
+	"cmd/gallop-load/internal": {ours: []string{root, "cmd/internal/commandline", "cmd/gallop-load/internal/...", "internal/load/..."}, others: []string{
+		"charm.land/bubbletea/v2", "github.com/aclements/go-moremath", "github.com/charmbracelet/x/ansi", "github.com/expr-lang/expr",
 		"github.com/goccy/go-yaml", "github.com/klauspost/compress", "golang.org/x/perf", "golang.org/x/term",
 	}, below: true},
 	"docs": {user: true},

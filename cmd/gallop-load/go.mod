@@ -4,16 +4,17 @@ go 1.26.0
 
 require (
 	charm.land/bubbletea/v2 v2.1.1
-	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
 	github.com/charmbracelet/x/ansi v0.11.9
 	github.com/gallop-http/gallop v0.0.0-00010101000000-000000000000
+	github.com/gallop-http/gallop/internal/load v0.0.0-00010101000000-000000000000
 	github.com/klauspost/compress v1.20.3
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/term v0.48.0
 )
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
 	github.com/andybalholm/brotli v1.2.7 // indirect
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect
 	github.com/charmbracelet/ultraviolet v0.0.0-20261008173134-6b8d4baf91b4 // indirect
@@ -36,6 +37,9 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 )
 
-replace github.com/gallop-http/gallop => ../../
+replace (
+	github.com/gallop-http/gallop => ../../
+	github.com/gallop-http/gallop/internal/load => ../../internal/load
+)
 
 tool golang.org/x/perf/cmd/benchstat

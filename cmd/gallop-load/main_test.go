@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // program is the program under test, as users build it.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // The acceptance test of the load generator: the built program and a server that stalls, over TCP. The server keeps a record of

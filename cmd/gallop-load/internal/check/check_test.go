@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // reply returns a response for tests.

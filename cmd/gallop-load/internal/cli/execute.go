@@ -13,10 +13,10 @@ import (
 	"github.com/gallop-http/gallop/cmd/internal/commandline"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/collect"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/live"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // execute runs a plan, as often as --repeat says, and writes the results. Each run has a plan of its own, built from the file.

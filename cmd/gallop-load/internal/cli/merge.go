@@ -6,8 +6,8 @@ import (
 	"github.com/gallop-http/gallop/cmd/internal/commandline"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/threshold"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 func newMerge() *commandline.Command {

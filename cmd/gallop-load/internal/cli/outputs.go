@@ -12,12 +12,12 @@ import (
 	"github.com/gallop-http/gallop/cmd/internal/commandline"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/client"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/raw"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/raw"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // engines are the engines by name.

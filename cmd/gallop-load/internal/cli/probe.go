@@ -6,9 +6,9 @@ import (
 	"net"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // probeTimeout limits a probe if the plan has no limit on connecting.

@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/cmd/internal/commandline"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/remote"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // pushInterval is how often seconds of the time line are sent.

@@ -22,7 +22,7 @@ import (
 	"github.com/gallop-http/gallop/cmd/internal/commandline"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/compare"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/plan"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // versusRepeats is how often each target is put under load if --repeat does not say it. Fewer runs have no confidence intervals.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // arrivals computes when the iterations of an open loop are due. The number of iterations that are due until a moment is the

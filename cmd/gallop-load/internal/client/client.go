@@ -20,7 +20,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
+	"github.com/gallop-http/gallop/internal/load/engine"
 )
 
 // run is a run of the engine.

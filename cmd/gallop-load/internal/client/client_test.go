@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // all returns when all iterations are due.

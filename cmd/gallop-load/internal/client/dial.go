@@ -10,7 +10,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
+	"github.com/gallop-http/gallop/internal/load/engine"
 )
 
 // manyConns is the limit on connections if the options have none: a connection per user.

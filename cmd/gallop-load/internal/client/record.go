@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // recorder fills periods. All users share one period under a lock, which is taken after a response and outside the measured time.

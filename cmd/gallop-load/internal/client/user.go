@@ -6,8 +6,8 @@ import (
 
 	"github.com/gallop-http/gallop"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/result"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // user sends the requests of a script's user.

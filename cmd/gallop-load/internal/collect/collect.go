@@ -17,9 +17,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/threshold"
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // Config describes a run.

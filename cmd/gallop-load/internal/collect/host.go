@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // Host describes this machine. Fields are empty if the system has no /proc.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // Snapshot returns the result so far, with all seconds of the time line: those of the warm-up have a negative T. The result is a

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // timeline is what happened each second. Row 0 begins at the end of the warm-up, and rows before it have negative numbers.

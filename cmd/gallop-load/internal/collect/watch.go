@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/threshold"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // watchEvery is how often thresholds are evaluated, as in k6.

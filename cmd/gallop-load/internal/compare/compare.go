@@ -18,7 +18,7 @@ import (
 
 	"github.com/aclements/go-moremath/stats"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchunit"
 )

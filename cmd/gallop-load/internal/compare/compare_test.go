@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/resulttest"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 var update = flag.Bool("update", false, "write golden files")

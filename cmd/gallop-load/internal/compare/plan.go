@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // differ returns in which respect the plan of some run differs from the plan of the first run. Targets may differ: two

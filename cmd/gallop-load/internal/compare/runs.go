@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // ReadSides reads result files. Each argument is one side: a file with one or more results, or several files with commas

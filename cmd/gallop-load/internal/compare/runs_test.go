@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/report"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/resulttest"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // recorder notes the order of runs, and fails in one of them.

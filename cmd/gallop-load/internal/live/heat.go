@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // labelWidth is the width of the labels on the left, with the space behind them.

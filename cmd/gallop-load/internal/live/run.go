@@ -5,8 +5,8 @@ import (
 	"os"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
+	"github.com/gallop-http/gallop/internal/load/engine"
 )
 
 // Run shows the view on a terminal until ctx is done or the user ends it. The view is gone when Run returns, and the summary

@@ -11,7 +11,7 @@ package live
 import (
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // Source provides what a view shows. A view calls it a few times per second from one goroutine. It must not slow down the

@@ -11,7 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // screen is what the view is drawn on, with the state of the controls.

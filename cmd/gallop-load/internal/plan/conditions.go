@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/threshold"
+	"github.com/gallop-http/gallop/internal/load/engine"
 )
 
 // thresholds adds the conditions of the file, and the one for dropped iterations: a load that reaches a limit on users is not the

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // Defaults of a scenario.

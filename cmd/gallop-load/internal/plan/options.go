@@ -12,7 +12,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
+	"github.com/gallop-http/gallop/internal/load/engine"
 )
 
 // options fills in how the engine connects.

@@ -23,10 +23,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/feed"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/threshold"
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // Plan is a validated plan.

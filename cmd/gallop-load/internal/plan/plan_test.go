@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // build parses and builds a scenario file.

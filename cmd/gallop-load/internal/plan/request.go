@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/check"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/template"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // request is a compiled request. It is immutable.

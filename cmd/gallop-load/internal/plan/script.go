@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/feed"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/result"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // Script hands out the requests of a scenario to its users.

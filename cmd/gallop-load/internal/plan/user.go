@@ -8,8 +8,8 @@ import (
 	"github.com/gallop-http/gallop"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/check"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/template"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // user is a virtual user. Its variables and its cookies last as long as the user.

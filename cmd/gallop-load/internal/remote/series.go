@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // prefix begins the names of all metrics.

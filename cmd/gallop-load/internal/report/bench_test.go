@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/resulttest"
+	"github.com/gallop-http/gallop/internal/load/result"
 	"golang.org/x/perf/benchfmt"
 )
 

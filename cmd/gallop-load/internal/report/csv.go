@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // CSVSeconds writes the time line as CSV, one row per second. Durations are seconds.

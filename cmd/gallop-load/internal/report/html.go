@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 var (

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/resulttest"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 func htmlOf(t *testing.T, r *result.Result) []byte {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // Limits of a result file. They bound the memory that a hostile file can make the reader use.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // omission is what closed loops do not count. While a user waits for a slow response, it sends nothing, so the response counts

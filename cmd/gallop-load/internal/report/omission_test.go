@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // stalled returns the result of ten users for ten seconds, with a response per millisecond each. The server stalls for the last two of

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 var update = flag.Bool("update", false, "write golden files")

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // Text writes the summary for a terminal: the lines of k6, then those that k6 does not have. Text from the target cannot

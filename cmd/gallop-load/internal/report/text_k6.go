@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // metric is a line of the summary in the form of k6.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // latencies writes the percentiles of responses, of service times beside them in open loops, and of each request if there

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/figure"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
 	"github.com/gallop-http/gallop/cmd/gallop-load/internal/resulttest"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 func text(t *testing.T, r *result.Result, style figure.Style) string {

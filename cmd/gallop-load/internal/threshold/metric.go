@@ -3,7 +3,7 @@ package threshold
 import (
 	"slices"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // kind is what a metric consists of.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // sample is a result of 10 s with two requests: hello takes 1 ms to 100 ms, and 406 fails half of its responses.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // Value computes the value of the threshold. It reports false if the result has nothing to compute it from, such as the latency

@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/result"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // Run runs scenarios until all have ended or ctx is done, whichever comes first. A done ctx ends the run like the end of the

@@ -4,9 +4,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/schedule"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/result"
+	"github.com/gallop-http/gallop/internal/load/schedule"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // scenario is a thread's part of a scenario.

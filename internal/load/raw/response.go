@@ -1,8 +1,8 @@
 package raw
 
 import (
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // response is what has arrived of a response.

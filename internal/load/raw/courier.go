@@ -3,7 +3,7 @@ package raw
 import (
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
+	"github.com/gallop-http/gallop/internal/load/result"
 )
 
 // courier carries periods to the collector and back, so that the thread does not wait for the collector.

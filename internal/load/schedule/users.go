@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // Users says how many users a closed loop has. The zero value has none.

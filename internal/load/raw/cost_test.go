@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/result"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // hello is a stateless script with a prepared request.

@@ -8,9 +8,9 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/schedule"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/schedule"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // settings are the options of a run with their defaults filled in.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/engine"
+	"github.com/gallop-http/gallop/internal/load/engine"
 )
 
 // onHTTP2 runs a test on the transports with HTTP/2.

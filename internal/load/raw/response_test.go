@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 	"github.com/gallop-http/gallop/internal/message"
 )
 

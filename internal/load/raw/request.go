@@ -3,9 +3,9 @@ package raw
 import (
 	"bytes"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/load/script"
 	"github.com/gallop-http/gallop/internal/message"
 )
 

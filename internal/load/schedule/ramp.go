@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // piece is a part of a ramp in which the rate, in iterations per second, moves in a straight line.

@@ -1,11 +1,11 @@
 package raw
 
 import (
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/hpack"
 	"github.com/gallop-http/gallop/internal/http2"
+	"github.com/gallop-http/gallop/internal/load/script"
 	"github.com/gallop-http/gallop/internal/message"
 )
 

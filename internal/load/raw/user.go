@@ -3,8 +3,8 @@ package raw
 import (
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/result"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // user is a virtual user. It has at most one request at a time.

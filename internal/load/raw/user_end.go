@@ -3,7 +3,7 @@ package raw
 import (
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/script"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
 // complete ends a request that has a complete response, which arrived just now.

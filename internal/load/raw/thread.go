@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/result"
-	"github.com/gallop-http/gallop/cmd/gallop-load/internal/schedule"
+	"github.com/gallop-http/gallop/internal/load/result"
+	"github.com/gallop-http/gallop/internal/load/schedule"
 )
 
 // thread runs its part of all scenarios. Everything in it belongs to its goroutine.
