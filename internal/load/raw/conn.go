@@ -1,6 +1,10 @@
 package raw
 
-import "time"
+import (
+	"time"
+
+	"github.com/gallop-http/gallop/internal/load/script"
+)
 
 // conn is a connection. It has HTTP/1.1 (conn_h1.go) or, if h2 is set, HTTP/2 (conn_h2.go).
 type conn struct {
@@ -15,7 +19,8 @@ type conn struct {
 	free    time.Duration
 	listed  bool // in lines.free
 	isDirty bool // in lines.dirty
-	worn    bool // it gets no further requests, because of PerConn
+	worn    bool // it gets no further requests
+	alone   bool // it is for one request, beside the connections of the run
 	began   time.Duration
 	dialBy  time.Duration
 
@@ -66,7 +71,7 @@ func (c *conn) list() {
 func (c *conn) send(u *user) {
 	u.flies(c)
 	c.asked++
-	c.worn = c.worn || c.t.PerConn > 0 && c.asked >= c.t.PerConn
+	c.worn = c.worn || c.t.PerConn > 0 && c.asked >= c.t.PerConn || u.req.After != script.Keep && c.h2 == nil
 	if c.h2 != nil {
 		c.sendHTTP2(u)
 		return
@@ -114,8 +119,16 @@ func (c *conn) wroteAll() {
 	c.t.tick()
 	for c.sending.len() > 0 {
 		if u := c.sending.pop(); u.state == flying && u.conn == c && u.wrote == 0 {
-			u.wrote = c.t.now
+			c.wroteRequest(u)
 		}
+	}
+}
+
+// wroteRequest is called when the request of a user was written completely.
+func (c *conn) wroteRequest(u *user) {
+	u.wrote = c.t.now
+	if u.req.After != script.Keep && c.h2 == nil {
+		c.followHTTP1(u)
 	}
 }
 
@@ -181,8 +194,12 @@ func (c *conn) giveUp(u *user) {
 		u.fail(errTimeout)
 		return
 	}
+	err := errTimeout
+	if c.h1.last {
+		err = errStaysOpen
+	}
 	c.leave(u)
-	u.fail(errTimeout)
+	u.fail(err)
 }
 
 // abandon ends the request of a user at the end of the scenario.

@@ -1,9 +1,12 @@
 package raw
 
+import "github.com/gallop-http/gallop/internal/load/script"
+
 // h1 is the state of HTTP/1.1 on a connection.
 type h1 struct {
 	flights queue[*user] // in the order of their requests, which is also that of the responses
 	reader  reader
+	last    bool // the first request has its response, and the server must close the connection now
 }
 
 // sendHTTP1 writes a request. Unless requests are pipelined, it does so at once.
@@ -31,7 +34,22 @@ func (c *conn) sendHTTP1(u *user) {
 		c.out = append(c.out, wire[n:]...)
 		c.sending.push(u)
 	default:
-		u.wrote = t.now
+		c.wroteRequest(u)
+	}
+}
+
+// followHTTP1 does what the request of a user wants after it was written.
+func (c *conn) followHTTP1(u *user) {
+	switch u.req.After {
+	case script.Shut:
+		if err := c.t.io.shut(c); err != nil {
+			c.end(classify(err))
+		}
+	case script.Reset:
+		c.t.io.reset(c)
+		c.leave(u)
+		u.endReset()
+		c.t.pump()
 	}
 }
 
@@ -49,6 +67,11 @@ func (c *conn) inputHTTP1(p []byte) {
 		u := c.h1.flights.first()
 		if u.heard == 0 {
 			u.heard = c.t.now
+		}
+		if c.h1.last {
+			c.leave(u)
+			u.fail(errBehind)
+			break
 		}
 		n, done, err := c.h1.reader.feed(p, &u.req, &u.resp, c.t.MaxBody)
 		u.bytesIn += int64(n)
@@ -72,8 +95,12 @@ func (c *conn) inputHTTP1(p []byte) {
 	c.t.pump()
 }
 
-// completeFirst ends the first request, whose response is complete.
+// completeFirst ends the first request, whose response is complete, unless the server must also close the connection.
 func (c *conn) completeFirst() {
+	if after := c.h1.flights.first().req.After; after == script.Close || after == script.Shut {
+		c.h1.last = true
+		return
+	}
 	u := c.h1.flights.pop()
 	lasts := c.h1.reader.lasts && u.wrote != 0
 	c.h1.reader.next()
@@ -109,7 +136,7 @@ func (c *conn) leave(u *user) {
 func (c *conn) endHTTP1(err *failure) {
 	u := c.h1.flights.first()
 	switch {
-	case err == errClosed && c.h1.reader.end():
+	case c.h1.last || err == errClosed && c.h1.reader.end():
 		c.t.tick()
 		c.leave(u)
 		u.complete()

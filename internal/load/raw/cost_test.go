@@ -91,6 +91,8 @@ func (e *echo) wait(time.Duration) {
 }
 
 func (e *echo) close(*conn)         {}
+func (e *echo) shut(*conn) error    { return nil }
+func (e *echo) reset(*conn)         {}
 func (e *echo) sleep(time.Duration) {}
 func (e *echo) stop()               {}
 

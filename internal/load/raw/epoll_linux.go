@@ -129,6 +129,12 @@ func (e *epoll) close(c *conn) {
 	c.sock = socket{}
 }
 
+func (e *epoll) shut(c *conn) error { return syscall.Shutdown(int(c.sock.fd), syscall.SHUT_WR) }
+
+func (e *epoll) reset(c *conn) {
+	_ = syscall.SetsockoptLinger(int(c.sock.fd), syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+}
+
 func (e *epoll) stop() { syscall.Close(e.fd) }
 
 func (e *epoll) write(c *conn, p []byte) (n int, err error) {

@@ -29,6 +29,7 @@ func protocol(reason string) *failure { return &failure{"protocol", errors.New(r
 
 var (
 	errTimeout     = &failure{"timeout", errors.New("no complete response within the timeout of the request")}
+	errStaysOpen   = &failure{"timeout", errors.New("server has not closed the connection after the response")}
 	errDialTimeout = &failure{"timeout", errors.New("no connection within the timeout of dialing")}
 	errClosed      = &failure{"closed", errors.New("connection closed before the response")}
 	errCut         = &failure{"closed", errors.New("connection closed within the response")}

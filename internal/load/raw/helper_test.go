@@ -124,8 +124,8 @@ func (tr transport) load(t *testing.T, ctx context.Context, o *engine.Options, s
 		t.Fatal(err)
 	}
 	for _, s := range sum.series {
-		if s.Sent != s.Done+s.Failed+s.Aborted {
-			t.Errorf("%s: %d sent, but %d done, %d failed, %d aborted", s.Name, s.Sent, s.Done, s.Failed, s.Aborted)
+		if s.Sent != s.Ended() {
+			t.Errorf("%s: %d sent, but %d done, %d failed, %d aborted, %d reset", s.Name, s.Sent, s.Done, s.Failed, s.Aborted, s.Resets)
 		}
 		if s.Due != s.Sent+s.Dropped {
 			t.Errorf("%s: %d due, but %d sent and %d dropped", s.Name, s.Due, s.Sent, s.Dropped)

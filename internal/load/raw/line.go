@@ -34,6 +34,10 @@ func (l *lines) init(t *thread) {
 
 // assign finds a connection for a user that waits. In open loops, it opens further ones if all are busy.
 func (l *lines) assign(u *user) {
+	if u.req.Alone {
+		l.dial(u)
+		return
+	}
 	if l.owned {
 		if u.own != nil {
 			u.own.send(u)
@@ -129,11 +133,16 @@ func (l *lines) pump() {
 func (l *lines) dial(u *user) {
 	c := l.newConn()
 	c.opener, u.opens, u.conn = u, true, c
-	if l.owned {
+	switch {
+	case u.req.Alone:
+		c.alone, c.worn = true, true
+	case l.owned:
 		c.owner, u.own = u, c
 	}
-	l.open++
-	l.dialing++
+	if !c.alone {
+		l.open++
+		l.dialing++
+	}
 	l.connect(c)
 }
 
@@ -158,7 +167,7 @@ func (l *lines) remove(c *conn) {
 	if c.state == closed {
 		return
 	}
-	if !c.held {
+	if !c.held && !c.alone {
 		if c.state == connecting {
 			l.dialing--
 		}
@@ -239,7 +248,9 @@ func (t *thread) connected(c *conn, handshake time.Duration, resumed bool) {
 		t.holding--
 		return
 	}
-	t.dialing--
+	if !c.alone {
+		t.dialing--
+	}
 	if t.http2 {
 		c.startHTTP2()
 	}

@@ -69,6 +69,10 @@ func (d *netDriver) close(c *conn) {
 	}
 }
 
+func (d *netDriver) shut(c *conn) error { return c.link.shut() }
+
+func (d *netDriver) reset(c *conn) { c.link.reset() }
+
 func (d *netDriver) stop() { d.readers.Wait() }
 
 func (d *netDriver) write(c *conn, p []byte) (int, error) { return c.link.write(p) }
@@ -125,6 +129,7 @@ type link struct {
 	mu     sync.Mutex
 	nc     net.Conn
 	busy   bool   // a goroutine writes
+	shuts  bool   // it must end this direction afterwards
 	out    []byte // what it writes
 	closed bool
 

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 )
 
 const (
@@ -42,12 +43,40 @@ func (l *link) writeOut() {
 	_, err := l.nc.Write(l.out)
 	l.mu.Lock()
 	l.busy = false
+	if l.shuts && err == nil {
+		err = closeWrite(l.nc)
+	}
 	l.mu.Unlock()
 	if err != nil {
 		l.post(netEvent{what: netEnded, err: err})
 		return
 	}
 	l.post(netEvent{what: netWritable})
+}
+
+// shut ends the direction in which this side sends, when everything was written.
+func (l *link) shut() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy {
+		l.shuts = true
+		return nil
+	}
+	return closeWrite(l.nc)
+}
+
+// closeWrite half-closes a connection. TLS says so to the server, and leaves its socket open.
+func closeWrite(nc net.Conn) error { return nc.(interface{ CloseWrite() error }).CloseWrite() }
+
+// reset makes closing the connection reset it. Unix sockets have no reset.
+func (l *link) reset() {
+	nc := l.nc
+	if tc, isTLS := nc.(*tls.Conn); isTLS {
+		nc = tc.NetConn()
+	}
+	if tcp, isTCP := nc.(*net.TCPConn); isTCP {
+		_ = tcp.SetLinger(0)
+	}
 }
 
 // endOf returns the meaning of an error of reading.

@@ -89,6 +89,8 @@ func (v *virtual) wait(d time.Duration) {
 
 func (v *virtual) sleep(d time.Duration) { time.Sleep(d) }
 func (v *virtual) close(*conn)           {}
+func (v *virtual) shut(*conn) error      { return nil }
+func (v *virtual) reset(*conn)           {}
 func (v *virtual) stop()                 {}
 
 // TestConnectsTooSlowly has a server that accepts no connection.

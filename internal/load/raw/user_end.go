@@ -81,6 +81,14 @@ func (u *user) fail(err *failure) {
 	u.over()
 }
 
+// endReset ends a request after which this side has reset the connection, as the script wanted.
+func (u *user) endReset() {
+	u.t.flying--
+	u.series().Resets++
+	u.resp.out = script.Response{}
+	u.over()
+}
+
 // failedPause is how long a user of a closed loop waits after an attempt to connect has failed. Such attempts fail so fast that
 // trying them again at once would measure nothing but the generator.
 const failedPause = 10 * time.Millisecond

@@ -7,7 +7,7 @@ import (
 )
 
 // Series is what happened to the requests of one scenario with one name. An engine fills one per thread; Merge adds them up.
-// Sent = Done + Failed + Aborted + InFlight at any moment, where InFlight is 0 at the end of a run.
+// Sent = Ended() + InFlight at any moment, where InFlight is 0 at the end of a run.
 type Series struct {
 	Scenario string            `json:"scenario"`
 	Name     string            `json:"name"`
@@ -18,10 +18,11 @@ type Series struct {
 	Due     int64 `json:"due"`     // requests that were due, including Dropped ones
 	Dropped int64 `json:"dropped"` // due, but not sent because a named limit was reached
 	Sent    int64 `json:"sent"`
-	Done    int64 `json:"done"`    // complete responses with any status
-	Failed  int64 `json:"failed"`  // no complete response: see Errors
-	Aborted int64 `json:"aborted"` // in flight when the run ended
-	Raced   int64 `json:"raced"`   // sent again because the server had closed an idle connection meanwhile
+	Done    int64 `json:"done"`             // complete responses with any status
+	Failed  int64 `json:"failed"`           // no complete response: see Errors
+	Aborted int64 `json:"aborted"`          // in flight when the run ended
+	Resets  int64 `json:"resets,omitempty"` // the script wanted their connections to be reset
+	Raced   int64 `json:"raced"`            // sent again because the server had closed an idle connection meanwhile
 
 	Unexpected int64         `json:"unexpected"` // part of Done: responses with a status that was not expected
 	Status     map[int]int64 `json:"status,omitempty"`
@@ -78,6 +79,9 @@ func NewSeries(scenario, name string) *Series {
 	return s
 }
 
+// Ended returns how many of the sent requests are no longer in flight.
+func (s *Series) Ended() int64 { return s.Done + s.Failed + s.Aborted + s.Resets }
+
 // Fail counts a failed request.
 func (s *Series) Fail(kind string, now time.Time, example string) {
 	s.Failed++
@@ -123,6 +127,7 @@ func (s *Series) Merge(from *Series) {
 	s.Done += from.Done
 	s.Failed += from.Failed
 	s.Aborted += from.Aborted
+	s.Resets += from.Resets
 	s.Raced += from.Raced
 	s.Unexpected += from.Unexpected
 	s.BytesOut += from.BytesOut

@@ -48,7 +48,20 @@ type Request struct {
 	Expect   Statuses // statuses that count as expected
 	KeepHead bool     // Done needs Response.Header
 	KeepBody int      // how many bytes of the body Done needs at most; negative: all of them, up to the engine's limit
+
+	After After // what happens to the connection; only the engine raw over HTTP/1.1 knows more than Keep
+	Alone bool  // the request gets a new connection, beside those of Options.Conns; only the engine raw
 }
+
+// After says what happens to the connection after a request.
+type After int
+
+const (
+	Keep  After = iota // it can carry further requests
+	Close              // the server must close it after the response; the request is not done before
+	Shut               // like Close, but the engine half-closes the connection after the request
+	Reset              // the engine resets the connection after the request and waits for no response
+)
 
 // Field is a header field.
 type Field struct{ Name, Value string }

@@ -97,7 +97,7 @@ func (c *Collector) doubts(r *result.Result) {
 		}
 	}
 	// Of requests that were in flight at the end of the warm-up, only the outcome counts.
-	if n := total.Sent - total.Done - total.Failed - total.Aborted; n > 0 || n < -c.timeline.inFlightBefore() {
+	if n := total.Sent - total.Ended(); n > 0 || n < -c.timeline.inFlightBefore() {
 		warn(r, "%d requests of %d are unaccounted for", n, total.Sent)
 	}
 	for i := range r.Scenarios {

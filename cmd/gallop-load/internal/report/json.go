@@ -187,7 +187,7 @@ func checkMachines(r *result.Result) error {
 }
 
 func checkSeries(s *result.Series) error {
-	if negative(s.Due, s.Dropped, s.Sent, s.Done, s.Failed, s.Aborted, s.Raced, s.Unexpected, s.BytesOut, s.BytesIn, s.BodyIn) {
+	if negative(s.Due, s.Dropped, s.Sent, s.Done, s.Failed, s.Aborted, s.Resets, s.Raced, s.Unexpected, s.BytesOut, s.BytesIn, s.BodyIn) {
 		return errors.New("a count is negative or too large")
 	}
 	if s.Unexpected > s.Done {

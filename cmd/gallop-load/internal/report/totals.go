@@ -147,7 +147,7 @@ func Judge(r *result.Result) Verdict {
 		v.add(Doubtful, w)
 	}
 	for _, s := range r.Series {
-		if end := s.Done + s.Failed + s.Aborted; s.Sent != end {
+		if end := s.Ended(); s.Sent != end {
 			v.add(Doubtful, fmt.Sprintf("%s: %d requests were sent, but %d have an outcome", s.Name, s.Sent, end))
 		}
 	}
