@@ -12,6 +12,7 @@ type courier struct {
 	full  chan *result.Period
 	empty chan *result.Period
 	cpu   time.Duration // of the process at the start of the period
+	cuts  uint64        // of the Control that the thread has followed
 }
 
 func (m *courier) init(t *thread) {
@@ -27,15 +28,27 @@ func (m *courier) init(t *thread) {
 	}()
 }
 
-// send hands the period over, unless the collector still has the previous one. Then the period goes on.
-func (m *courier) send() {
+// send hands the period over, unless the collector still has the previous one. Then the period goes on, and send reports false.
+func (m *courier) send() bool {
 	select {
 	case next := <-m.empty:
 		m.finish()
 		m.full <- m.t.period
 		next.Start = m.t.now
 		m.t.period = next
+		return true
 	default:
+		return false
+	}
+}
+
+// cut hands the period over if somebody has asked for that.
+func (m *courier) cut() {
+	if cuts := m.t.Control.Cuts(); cuts != m.cuts {
+		m.t.tick()
+		if m.send() {
+			m.cuts = cuts
+		}
 	}
 }
 
@@ -54,7 +67,7 @@ func (m *courier) stop() {
 func (m *courier) finish() {
 	t := m.t
 	p := t.period
-	p.End = t.now
+	p.End, p.Cut = t.now, t.Control.Cuts()
 	p.InFlight = t.flying
 	for _, c := range t.conns {
 		if c.state == opened {

@@ -100,6 +100,7 @@ func (t *thread) turn() {
 		t.glanced = t.now
 		t.glance()
 	}
+	t.mail.cut()
 	if t.now >= t.events {
 		t.stepScenarios()
 	}

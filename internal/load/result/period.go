@@ -7,6 +7,7 @@ import "time"
 type Period struct {
 	Start  time.Duration // since the start of the run
 	End    time.Duration
+	Cut    uint64    // number of the latest Control.Cut before the end
 	Series []*Series // by index of the request over all scenarios
 	Users  []Users   // by scenario
 	Lag    Histogram // of open loops: how late requests were sent although nothing but the generator held them up; coarse
