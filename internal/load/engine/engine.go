@@ -39,6 +39,7 @@ type Options struct {
 	Local     []string    // local addresses to connect from, in turn
 
 	Conns       int           // keep-alive connections; 0: one per user (HTTP/1.1), or one (HTTP/2)
+	Standing    bool          // keep Conns connections open, whether or not requests need them; only the engine raw
 	Streams     int           // HTTP/2: streams per connection at a time; 0: 100, at most what the server permits
 	Pipeline    int           // HTTP/1.1: requests in flight per connection; 0: 1
 	PerConn     int           // requests after which a connection is replaced; 0: never

@@ -175,7 +175,9 @@ func (c *conn) endConnecting(err *failure) {
 		c.t.heldErr = err
 		return
 	}
-	if u := c.opener; u != nil && u.state == waiting && u.conn == c {
+	if c.opener == nil { // a request that finds no connection dials itself, and reports the error
+		c.t.standAt = c.t.now + failedPause
+	} else if u := c.opener; u.state == waiting && u.conn == c {
 		u.failToConnect(err)
 	}
 }

@@ -8,18 +8,19 @@ import (
 // lines are the connections of a thread, and the users that wait for one.
 type lines struct {
 	t       *thread
-	conns   []*conn      // all, in no order
-	free    queue[*conn] // may carry another request; some may be closed or full meanwhile
-	line    queue[*user] // wait for a connection; some may have given up meanwhile
-	open    int          // connections that are open or connecting and may carry requests
-	dialing int          // the part of open that connects
-	limit   int          // of open; 0: unlimited
-	each    int          // requests per connection at a time
-	owned   bool         // each user has a connection of its own
-	pumping bool         // pump runs
-	holding int          // connections to hold that are not open yet
-	heldErr error        // why one of them could not be opened
-	dirty   []*conn      // have output that waits for the end of a turn
+	conns   []*conn       // all, in no order
+	free    queue[*conn]  // may carry another request; some may be closed or full meanwhile
+	line    queue[*user]  // wait for a connection; some may have given up meanwhile
+	open    int           // connections that are open or connecting and may carry requests
+	dialing int           // the part of open that connects
+	limit   int           // of open; 0: unlimited
+	each    int           // requests per connection at a time
+	owned   bool          // each user has a connection of its own
+	pumping bool          // pump runs
+	standAt time.Duration // no standing connection is opened before that, because one has failed
+	holding int           // connections to hold that are not open yet
+	heldErr error         // why one of them could not be opened
+	dirty   []*conn       // have output that waits for the end of a turn
 }
 
 func (l *lines) init(t *thread) {
@@ -46,7 +47,7 @@ func (l *lines) assign(u *user) {
 		}
 		return
 	}
-	if l.t.Conns > 0 && l.mayDial() {
+	if l.t.Conns > 0 && !l.t.Standing && l.mayDial() {
 		l.dial(u) // so that all connections are used
 	} else if c := l.take(); c != nil {
 		c.send(u)
@@ -126,6 +127,16 @@ func (l *lines) pump() {
 	l.pumping = false
 	if l.line.len() == 0 && l.hasRoom() {
 		l.t.release()
+	}
+}
+
+// openStanding opens standing connections that are missing, without a user.
+func (l *lines) openStanding() {
+	for l.t.Standing && l.open < l.limit && l.dialing < mostDialing && l.t.now >= l.standAt {
+		c := l.newConn()
+		l.open++
+		l.dialing++
+		l.connect(c)
 	}
 }
 

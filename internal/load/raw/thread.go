@@ -113,6 +113,7 @@ func (t *thread) turn() {
 		t.expire()
 	}
 	t.goOn(perTurn)
+	t.openStanding()
 	t.flush()
 	t.tick()
 	next := min(t.glanced+glance, t.events, t.due, t.deadline)
