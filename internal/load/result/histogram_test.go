@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // random returns durations from 1 µs to 10 s, spread evenly over their logarithms.
@@ -43,6 +45,47 @@ func TestQuantilesAreExactEnough(t *testing.T) {
 	}
 }
 
+// TestBucketsAreThoseOfHdrHistogram adds the same durations to an HdrHistogram, and also merges histograms of another precision.
+func TestBucketsAreThoseOfHdrHistogram(t *testing.T) {
+	all := random(10_000, 2)
+	for d := range time.Duration(5000) {
+		all = append(all, d)
+	}
+	for n := range 41 {
+		all = append(all, 1<<n-1, 1<<n, 1<<n+1)
+	}
+	all = append(all, Longest-1, Longest)
+	for _, digits := range []int{2, 3} {
+		h, same := fill(&Histogram{digits: digits}, all), hdrhistogram.New(1, int64(Longest), digits)
+		for _, d := range all {
+			if err := same.RecordValue(int64(d)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(what string) {
+			t.Helper()
+			if want := same.Export().Counts; !slices.Equal(h.counts, want) || h.Count() != same.TotalCount() {
+				t.Fatalf("%d digits, %s: the counts differ", digits, what)
+			}
+			for i, n := range h.counts {
+				if low, high := h.limits(i); n > 0 && (!same.ValuesAreEquivalent(int64(low), int64(high)) || same.ValuesAreEquivalent(int64(low), int64(high+1))) {
+					t.Fatalf("%d digits, %s: bucket %d is said to be from %v to %v", digits, what, i, low, high)
+				}
+			}
+			for q := 0.001; q < 1; q += 0.001 {
+				if got, want := h.Quantile(q), min(max(time.Duration(same.ValueAtQuantile(q*100)), h.min), h.max); got != want {
+					t.Fatalf("%d digits, %s: quantile %v is %v, not %v", digits, what, q, got, want)
+				}
+			}
+		}
+		check("added")
+		other := fill(&Histogram{digits: 5 - digits}, all)
+		h.Merge(other)
+		same.Merge(other.export())
+		check("merged")
+	}
+}
+
 func TestMergeIsExact(t *testing.T) {
 	var whole, merged Histogram
 	for seed := range uint64(4) {
@@ -72,5 +115,21 @@ func TestLongDurationsCount(t *testing.T) {
 	}
 	if h.Resolves(0.9) || !h.Resolves(0.5) {
 		t.Error("three durations resolve the wrong quantiles")
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	var h Histogram
+	all := random(1024, 1)
+	for i := 0; b.Loop(); i++ {
+		h.Add(all[i%1024])
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	var h Histogram
+	from := fill(&Histogram{}, random(10_000, 1))
+	for b.Loop() {
+		h.Merge(from)
 	}
 }
