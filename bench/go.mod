@@ -9,6 +9,7 @@ require (
 	github.com/fasthttp/websocket v1.5.12
 	github.com/gallop-http/gallop v0.0.0-00010101000000-000000000000
 	github.com/gallop-http/gallop/examples/arena v0.0.0-00010101000000-000000000000
+	github.com/gallop-http/gallop/internal/load v0.0.0-00010101000000-000000000000
 	github.com/gofiber/fiber/v3 v3.1.0
 	github.com/klauspost/compress v1.20.3
 	github.com/molecule-man/go-brrr v1.3.1
@@ -43,6 +44,7 @@ require (
 )
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
@@ -64,6 +66,7 @@ replace (
 	github.com/gallop-http/gallop => ../
 	github.com/gallop-http/gallop/examples/arena => ../examples/arena
 	github.com/gallop-http/gallop/grpc => ../grpc
+	github.com/gallop-http/gallop/internal/load => ../internal/load
 )
 
 tool golang.org/x/perf/cmd/benchstat

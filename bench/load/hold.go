@@ -8,6 +8,9 @@ import (
 	"math/rand/v2"
 	"syscall"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Hold holds connections that are idle until asked. There may be very many, because each costs only a descriptor.
@@ -17,7 +20,18 @@ type Hold struct {
 	fds     []int
 	first   int
 	buf     []byte
+	head    message.Head
 }
+
+// sources is the number of loopback addresses that connections use, so that no pair of addresses runs out of ports.
+const sources = 32
+
+var (
+	errEarlyEnd = errors.New("closed before the response")
+	errStatus   = errors.New("unexpected status")
+	errStays    = errors.New("more than one response")
+	errNoLength = errors.New("response without Content-Length")
+)
 
 // holdPatience is how long a Hold waits for a response.
 const holdPatience = 20 * time.Second
@@ -82,19 +96,42 @@ func (h *Hold) receive(fd int) error {
 			return errors.Join(errEarlyEnd, err)
 		}
 		got += n
-		a, err := parseAnswer(h.buf[:got])
+		size, err := h.parse(h.buf[:got])
 		switch {
 		case err != nil:
 			return err
-		case a.size == 0 && got < len(h.buf):
-		case a.size != got:
+		case (size == 0 || size > got) && got < len(h.buf):
+		case size != got:
 			return errStays
-		case a.status/100 != 2:
+		case h.head.Status/100 != 2:
 			return errStatus
 		default:
 			return nil
 		}
 	}
+}
+
+// holdLimits are limits of responses.
+var holdLimits = http1.Limits{Target: 1, Head: 16 << 10, Fields: 1000}
+
+// parse parses the head of a response, and returns the length of the response, or 0 if the head is incomplete.
+func (h *Hold) parse(b []byte) (size int, err error) {
+	var parser http1.Parser
+	h.head.Reset()
+	n, err := parser.ParseResponse(&h.head, b, &holdLimits)
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	if err := http1.FrameResponse(&h.head, message.Get); err != nil {
+		return 0, err
+	}
+	switch h.head.Body {
+	case message.NoBody:
+		return n, nil
+	case message.Fixed:
+		return n + int(h.head.Length), nil
+	}
+	return 0, errNoLength
 }
 
 // Close closes the connections.

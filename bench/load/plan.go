@@ -1,20 +1,19 @@
 //go:build linux
 
-// Package load puts a server under load from one thread with epoll, and reports the outcome of each request. A [Plan]
-// says what to send, [Load] runs it, and [Result] holds the outcome. A [Hold] keeps idle connections.
+// Package load puts a server under load and reports the outcome of each request. A [Plan] says what to send, [Load] runs it with the
+// engine of gallop load, on one thread, and [Result] holds the outcome. A [Hold] keeps idle connections.
 //
 // If a plan has a rate, requests are sent when they are due, however slow the responses are, and latencies count from
 // that moment. A server that stalls is thus also charged for the requests that a waiting client would not have sent
 // meanwhile.
 //
 //	plan.go        what is sent, and how often
-//	run.go         the loop: which request is sent when on which connection
-//	conn.go        one connection: its request and response
-//	answer.go      the length of a response
+//	run.go         running a plan
+//	script.go      which request is sent next
 //	result.go      the outcome
 //	hold.go        idle connections
 //	process.go     loads and holds in processes of their own
-//	socket.go      sockets, and system calls that package syscall lacks
+//	socket.go      sockets for holds and attackers
 package load
 
 import "time"
@@ -31,7 +30,8 @@ type Plan struct {
 
 	// Grain is how long the load sleeps between two looks at due requests and responses, so that it handles several
 	// at once. Latencies grow by up to Grain. If Grain is 0, there is a look for each event. That is exact, but at
-	// high rates it keeps a processor so busy that the load falls behind for long after any interruption.
+	// high rates it keeps a processor so busy that the load falls behind for long after any interruption. Without a
+	// rate and without churn, Grain has no effect.
 	Grain time.Duration
 }
 

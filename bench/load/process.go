@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"time"
 
@@ -22,7 +23,7 @@ type Process struct{ *child.Process }
 // Command returns a command that runs a plan.
 func Command(p Plan) (*exec.Cmd, error) { return child.Command("load", p) }
 
-// Start starts a load that Command has returned, and waits until its connections are open.
+// Start starts a load that Command has returned.
 func Start(cmd *exec.Cmd) (Process, error) {
 	p, err := child.StartReady(cmd)
 	return Process{p}, err
@@ -41,7 +42,12 @@ func playLoad(config []byte) error {
 	if err != nil {
 		return err
 	}
-	go l.Run()
+	go func() {
+		if err := l.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, "load:", err)
+			os.Exit(1)
+		}
+	}()
 	return child.Obey("ready", func(string) any { return l.Take() })
 }
 

@@ -3,299 +3,116 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync/atomic"
-	"syscall"
+	"net/netip"
+	"sync"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/load/engine"
+	"github.com/gallop-http/gallop/internal/load/raw"
+	"github.com/gallop-http/gallop/internal/load/result"
+	"github.com/gallop-http/gallop/internal/load/script"
 )
 
-// Load runs a plan. All fields belong to Run, except those that Take and Stop use.
+// Load runs a plan.
 type Load struct {
-	plan   Plan
-	to     syscall.SockaddrInet4
-	ep     int
-	random *rand.Rand
-	start  time.Time
+	scenarios []engine.Scenario
+	options   engine.Options
+	control   engine.Control
+	ctx       context.Context // done when Stop is called
+	stop      context.CancelFunc
 
-	conns   map[int32]*conn // by descriptor
-	idle    []*conn         // idle connections from index at, longest idle first
-	at      int
-	next    time.Duration // when the oldest request that was not sent is due; in the past if the load has fallen behind
-	churn   time.Duration // when the next connection for a single request is due
-	made    int           // number of connections opened
-	missing int           // connections that could not be opened and are tried again later
-	buf     []byte
-
-	stopped atomic.Bool
-	now     atomic.Pointer[period]
+	mu     sync.Mutex
+	now    *period       // is filled
+	wanted uint64        // number of the cut that Take waits for
+	taken  chan *period  // gets what is before that cut
+	ended  chan struct{} // closed when Run has returned
 }
 
-// maxRate is the highest rate at which events differ in their times, which are in nanoseconds.
-const maxRate = float64(time.Second)
+// forever is the length of a load that ends when it is stopped.
+const forever = 10 * 365 * 24 * time.Hour
 
-// New creates a load and opens its connections.
+// mostChurning is the number of connections for single requests that are open at the same time. It is only reached if the server stalls.
+const mostChurning = 1 << 14
+
+// New creates a load.
 func New(p Plan) (*Load, error) {
-	l := &Load{plan: p, random: rand.New(rand.NewPCG(p.Seed, 0)), conns: map[int32]*conn{}, buf: make([]byte, 64<<10)}
-	if len(p.Kinds) == 0 {
+	if len(p.Kinds) == 0 || p.Conns == 0 && p.Churn == 0 {
 		return nil, errors.New("load: the plan has no requests")
 	}
-	for _, rate := range []float64{p.Rate, p.Churn} {
-		if !(rate >= 0 && rate <= maxRate) {
-			return nil, fmt.Errorf("load: rate of %v per second is out of range", rate)
+	to, err := netip.ParseAddrPort(p.Address)
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	l := &Load{now: newPeriod(), taken: make(chan *period, 1), ended: make(chan struct{})}
+	l.ctx, l.stop = context.WithCancel(context.Background())
+	l.options = engine.Options{Address: p.Address, Scheme: "http", Proto: engine.HTTP1, PerConn: p.PerConn, Grain: p.Grain, Seed: p.Seed, Control: &l.control}
+	if to.Addr().IsLoopback() {
+		for i := range sources {
+			l.options.Local = append(l.options.Local, fmt.Sprintf("127.0.0.%d", 2+i))
 		}
 	}
-	l.now.Store(newPeriod(len(p.Kinds)))
-	var err error
-	if l.to, err = Resolve(p.Address); err != nil {
-		return nil, err
+	if p.Rate != 0 || p.Churn != 0 { // otherwise each user has a connection
+		l.options.Conns, l.options.Standing = p.Conns, true
 	}
-	if l.ep, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
-		return nil, err
-	}
-	for range p.Conns {
-		c, err := l.open(false)
-		if err != nil {
-			l.close()
-			return nil, fmt.Errorf("load: connection %d: %w", len(l.conns), err)
+	if p.Conns > 0 {
+		load := script.Load{VUs: p.Conns, Duration: forever}
+		if p.Rate != 0 {
+			load = script.Load{Executor: script.ConstantArrivalRate, Rate: p.Rate, Poisson: true, Duration: forever}
 		}
-		l.idle = append(l.idle, c)
+		l.scenarios = append(l.scenarios, engine.Scenario{Name: "load", Load: load, Script: newMix(p.Kinds, p.Seed, false)})
+	}
+	if p.Churn != 0 {
+		load := script.Load{Executor: script.ConstantArrivalRate, Rate: p.Churn, Poisson: true, MaxVUs: mostChurning, Duration: forever}
+		l.scenarios = append(l.scenarios, engine.Scenario{Name: "churn", Load: load, Script: newMix(p.Kinds[:1], p.Seed, true)})
 	}
 	return l, nil
 }
 
-// Take returns the result since the last Take or the start. It may be called while the load runs.
-func (l *Load) Take() Result {
-	return l.now.Swap(newPeriod(len(l.plan.Kinds))).result(l.plan.Kinds)
+// Run puts the server under load until Stop is called. The error is about a plan that cannot be run.
+func (l *Load) Run() error {
+	defer close(l.ended)
+	return raw.Run(l.ctx, &l.options, l.scenarios, l.add)
 }
 
 // Stop ends Run without waiting for requests in flight.
-func (l *Load) Stop() { l.stopped.Store(true) }
+func (l *Load) Stop() { l.stop() }
 
-// glance is how often Run checks whether it was stopped, and tries to open missing connections.
-const glance = 20 * time.Millisecond
-
-// Run puts the server under load until Stop is called, and closes the connections.
-func (l *Load) Run() {
-	keepTime()
-	defer l.close()
-	events := make([]syscall.EpollEvent, 512)
-	l.start = time.Now()
-	l.now.Store(newPeriod(len(l.plan.Kinds)))
-	for glanced := time.Duration(0); ; {
-		now := time.Since(l.start)
-		if now-glanced >= glance {
-			if glanced = now; l.stopped.Load() {
-				return
-			}
-			l.replace()
-		}
-		pause := min(glance, l.sendDue(now))
-		if l.plan.Grain > 0 {
-			sleep(l.plan.Grain)
-			pause = max(0, pause-l.plan.Grain)
-		}
-		for _, e := range events[:wait(l.ep, events, pause)] {
-			if c := l.conns[e.Fd]; c != nil {
-				l.ready(c, e.Events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0)
-			}
-		}
+// add takes a period of the engine.
+func (l *Load) add(p *result.Period) *result.Period {
+	l.mu.Lock()
+	l.now.add(p)
+	if l.wanted != 0 && p.Cut >= l.wanted {
+		l.wanted = 0
+		l.taken <- l.now
+		l.now = newPeriod()
 	}
+	l.mu.Unlock()
+	p.Reset()
+	return p
 }
 
-func (l *Load) close() {
-	for _, c := range l.conns {
-		syscall.Close(c.fd)
+// Take returns the result since the last Take or the start. It may be called by one goroutine at a time, while the load runs or
+// afterwards.
+func (l *Load) Take() Result {
+	l.mu.Lock()
+	l.wanted = l.control.Cut()
+	l.mu.Unlock()
+	select {
+	case p := <-l.taken:
+		return p.result(l.scenarios)
+	case <-l.ended:
 	}
-	syscall.Close(l.ep)
-}
-
-// sendDue sends what is due, and returns the time until the next request is due.
-func (l *Load) sendDue(now time.Duration) (pause time.Duration) {
-	pause = glance
-	if l.plan.Rate == 0 {
-		for c := l.takeIdle(); c != nil; c = l.takeIdle() {
-			l.ask(c, now)
-		}
-	} else if l.catchUp(now); l.next > now {
-		pause = l.next - now
-	}
-	if l.plan.Churn > 0 {
-		for ; l.churn <= now; l.churn += l.gap(l.plan.Churn) {
-			if c, err := l.open(true); err != nil {
-				l.now.Load().fail(err)
-			} else {
-				l.ask(c, l.churn)
-			}
-		}
-		pause = min(pause, l.churn-now)
-	}
-	return pause
-}
-
-// gap returns the random time between two events that happen at this rate per second.
-func (l *Load) gap(rate float64) time.Duration {
-	return time.Duration(l.random.ExpFloat64() / rate * float64(time.Second))
-}
-
-// catchUp sends due requests on idle connections, oldest first. Many requests may be due if the server or this process
-// stalled, so each due time is drawn only when its request is sent.
-func (l *Load) catchUp(now time.Duration) {
-	for l.next <= now {
-		c := l.takeIdle()
-		if c == nil {
-			return
-		}
-		due := l.next
-		l.next += l.gap(l.plan.Rate)
-		l.ask(c, due)
-	}
-}
-
-// takeIdle returns the connection that has been idle longest, or nil.
-func (l *Load) takeIdle() *conn {
-	for l.at < len(l.idle) {
-		c := l.idle[l.at]
-		l.idle[l.at] = nil
-		if l.at++; l.at >= 1024 && l.at > len(l.idle)/2 {
-			l.idle, l.at = append(l.idle[:0], l.idle[l.at:]...), 0
-		}
-		if l.conns[int32(c.fd)] == c { // it may have been closed meanwhile
-			return c
-		}
-	}
-	l.idle, l.at = l.idle[:0], 0
-	return nil
-}
-
-// ask sends a request on an idle connection.
-func (l *Load) ask(c *conn, due time.Duration) {
-	c.waits, c.due, c.kind = true, due, 0
-	if !c.once {
-		c.kind = l.pick()
-	}
-	k := &l.plan.Kinds[c.kind]
-	if err := c.send(k); err != nil {
-		l.lose(c, err)
-		return
-	}
-	if k.After == Reset {
-		l.done(c)
-		l.drop(c, true)
-	}
-}
-
-// pick chooses a kind according to the shares.
-func (l *Load) pick() int {
-	if len(l.plan.Kinds) == 1 {
-		return 0
-	}
-	total := 0.0
-	for i := range l.plan.Kinds {
-		total += l.plan.Kinds[i].Share
-	}
-	at := l.random.Float64() * total
-	for i := range l.plan.Kinds {
-		if at -= l.plan.Kinds[i].Share; at < 0 {
-			return i
-		}
-	}
-	return 0
-}
-
-// ready reads from a connection that has an event.
-func (l *Load) ready(c *conn, all bool) {
-	what, err := c.read(&l.plan.Kinds[c.kind], l.buf, all)
-	switch {
-	case err != nil && c.waits:
-		l.lose(c, err)
-	case err != nil || what == ended && !c.waits:
-		l.now.Load().closed.Add(1)
-		l.drop(c, false)
-	case what == ended:
-		l.done(c)
-		l.drop(c, false)
-	case what == answered:
-		l.done(c)
-		l.again(c)
-	}
-}
-
-// again makes a connection idle, or closes it.
-func (l *Load) again(c *conn) {
-	switch {
-	case c.once || l.plan.PerConn > 0 && c.asked >= l.plan.PerConn:
-		l.drop(c, false)
-	case l.plan.Rate == 0:
-		l.ask(c, time.Since(l.start))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case p := <-l.taken: // just before the end
+		return p.result(l.scenarios)
 	default:
-		l.idle = append(l.idle, c)
-		l.catchUp(time.Since(l.start))
 	}
-}
-
-func (l *Load) done(c *conn) {
-	k := &l.now.Load().kinds[c.kind]
-	k.done.Add(1)
-	if l.plan.Kinds[c.kind].After == Keep {
-		k.latencies.Add(time.Since(l.start) - c.due)
-	}
-	c.waits = false
-}
-
-func (l *Load) lose(c *conn, err error) {
-	p := l.now.Load()
-	p.kinds[c.kind].lost.Add(1)
-	p.fail(fmt.Errorf("%s: %w", l.plan.Kinds[c.kind].Name, err))
-	c.waits = false
-	l.drop(c, false)
-}
-
-// drop closes a connection. It opens a new one instead, unless the old one was for a single request.
-func (l *Load) drop(c *conn, reset bool) {
-	delete(l.conns, int32(c.fd))
-	if reset {
-		resetClose(c.fd)
-	} else {
-		syscall.Close(c.fd)
-	}
-	if !c.once {
-		l.missing++
-		l.replace()
-	}
-}
-
-// replace opens missing connections, until one fails.
-func (l *Load) replace() {
-	for ; l.missing > 0; l.missing-- {
-		c, err := l.open(false)
-		if err != nil {
-			l.now.Load().fail(err)
-			return
-		}
-		l.idle = append(l.idle, c)
-	}
-}
-
-// open opens a connection.
-func (l *Load) open(once bool) (*conn, error) {
-	fd, err := Connect(&l.to, l.made)
-	if err != nil {
-		return nil, err
-	}
-	const edgeTriggered = 1 << 31
-	event := syscall.EpollEvent{Events: syscall.EPOLLIN | syscall.EPOLLRDHUP | edgeTriggered, Fd: int32(fd)}
-	if err = syscall.SetNonblock(fd, true); err == nil {
-		err = syscall.EpollCtl(l.ep, syscall.EPOLL_CTL_ADD, fd, &event)
-	}
-	if err != nil {
-		syscall.Close(fd)
-		return nil, err
-	}
-	c := &conn{fd: fd, once: once}
-	l.made++
-	l.conns[int32(fd)] = c
-	l.now.Load().opened.Add(1)
-	return c, nil
+	p := l.now
+	l.wanted, l.now = 0, newPeriod()
+	return p.result(l.scenarios)
 }
