@@ -17,8 +17,8 @@ const Longest = time.Hour
 // histograms of the same kind merge exactly. It is for one goroutine at a time.
 //
 // It has the buckets of an HdrHistogram from 1 ns to Longest, in the same order, so that its encoded form has exactly its counts. Adding
-// a duration is a shift and an increment, and merging adds two arrays: an engine does the former six times per request, and its periods
-// are merged each second beside it.
+// a duration is a shift and an increment. Merging adds two arrays. An engine adds six durations per request. Its periods are merged each
+// second, perhaps on the same processor.
 //
 //	v < 2^n       bucket v
 //	otherwise     the n leading bits of v decide; each further bit of its length moves on by 2^(n-1) buckets
