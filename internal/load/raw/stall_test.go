@@ -190,3 +190,30 @@ func TestStallingServerOnSockets(t *testing.T) {
 		t.Skip("the machine is too busy for a verdict")
 	})
 }
+
+// asleep is a driver whose first wait takes a second, as if the machine had no time for the thread.
+type asleep struct {
+	virtual
+	slept bool
+}
+
+func (a *asleep) wait(d time.Duration) {
+	if !a.slept {
+		a.slept = true
+		time.Sleep(time.Second)
+	}
+	a.virtual.wait(d)
+}
+
+// TestSleepsThroughAScenario shows that a thread that wakes up after the end of a scenario still sends all of its requests.
+func TestSleepsThroughAScenario(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &stall{begin: time.Now(), period: time.Second}
+		tr := transport{driver: func(t *thread) (driver, error) { return &asleep{virtual: virtual{t: t, server: server}}, nil }}
+		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 100, Duration: 200 * time.Millisecond, StartTime: 200 * time.Millisecond, Grace: time.Minute}
+		sum := tr.load(t, t.Context(), &engine.Options{Address: "127.0.0.1:1", Scheme: "http"}, scenario1(get("/"), l))
+		if s := sum.series[0]; s.Due != 20 || s.Done != 20 || sum.lag.Max() < 500*time.Millisecond {
+			t.Errorf("%d due, %d done, lag %v", s.Due, s.Done, sum.lag.Max())
+		}
+	})
+}
