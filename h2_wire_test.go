@@ -1,7 +1,6 @@
 package gallop
 
 import (
-	"bufio"
 	"io"
 	"log"
 	"net"
@@ -107,23 +106,6 @@ func (l *h2Conns) only() *h2Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first
-}
-
-// readToEnd reads until the stream 1 has ended, with a frame that has the flag END_STREAM.
-func readToEnd(t *testing.T, in io.Reader) {
-	t.Helper()
-	r := bufio.NewReaderSize(in, 1)
-	for head := make([]byte, 9); ; {
-		if _, err := io.ReadFull(r, head); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Discard(int(head[0])<<16 | int(head[1])<<8 | int(head[2])); err != nil {
-			t.Fatal(err)
-		}
-		if head[8] == 1 && head[3] <= 1 && head[4]&1 != 0 {
-			return
-		}
-	}
 }
 
 // All streams of a connection are lost when a write fails, on whatever goroutine that is. Then it matters whether a stream was judged,
