@@ -33,7 +33,7 @@ import (
 func TestMain(m *testing.M) {
 	actsAsParent := os.Getenv("TEST_PARENT") != ""
 	if !prefork.IsChild() && !actsAsParent {
-		wiretest.RunWaiting(m)
+		os.Exit(m.Run())
 	}
 	ctx := context.Background()
 	if os.Getenv("TEST_SIGNALS") != "" {
@@ -229,7 +229,6 @@ func isThere(pid int) bool {
 }
 
 func TestChildrenServe(t *testing.T) {
-	t.Parallel()
 	r := run(t, quiet(), prefork.Options{Processes: 2})
 	pid, err := ask(r.addr)
 	if err != nil {
@@ -263,7 +262,6 @@ func TestProcesses(t *testing.T) {
 }
 
 func TestChildrenThatEndAreReplaced(t *testing.T) {
-	t.Parallel()
 	r := run(t, quiet(), prefork.Options{Processes: 1, Restarts: 1})
 	first := r.pids[0]
 	kill(t, first, os.Kill)
@@ -280,7 +278,6 @@ func TestChildrenThatEndAreReplaced(t *testing.T) {
 }
 
 func TestNoRestarts(t *testing.T) {
-	t.Parallel()
 	r := run(t, quiet(), prefork.Options{Processes: 2, Restarts: -1})
 	kill(t, r.pids[1], os.Kill)
 	if err := <-r.ended; !errors.Is(err, prefork.ErrTooManyRestarts) {
@@ -293,7 +290,6 @@ func TestNoRestarts(t *testing.T) {
 
 // By default each child may be replaced once within a minute, and the log says so.
 func TestDefaultRestarts(t *testing.T) {
-	t.Parallel()
 	lines := make(lineLog, 10)
 	r := run(t, &gallop.Server{Logger: lines}, prefork.Options{Processes: 2})
 	for _, pid := range r.pids {
@@ -314,7 +310,6 @@ func TestDefaultRestarts(t *testing.T) {
 
 // A structured log gets the process IDs as attributes.
 func TestErrorLog(t *testing.T) {
-	t.Parallel()
 	lines := make(lineLog, 10)
 	r := run(t, &gallop.Server{ErrorLog: slog.New(slog.NewTextHandler(lines, nil)), Logger: noLog{}}, prefork.Options{Processes: 1})
 	kill(t, r.pids[0], os.Kill)
@@ -346,7 +341,6 @@ func TestVariable(t *testing.T) {
 
 // The end of the context cuts off no request.
 func TestShutdownIsGraceful(t *testing.T) {
-	t.Parallel()
 	r := run(t, quiet(), prefork.Options{Processes: 2})
 	var slow []func() (string, error)
 	for range 4 {
@@ -364,7 +358,6 @@ func TestShutdownIsGraceful(t *testing.T) {
 
 // Children that do not end are killed after GracePeriod, and Run says so.
 func TestStubbornChildren(t *testing.T) {
-	t.Parallel()
 	r := run(t, quiet(), prefork.Options{Processes: 1, GracePeriod: 200 * time.Millisecond})
 	if _, err := ask(r.addr); err != nil {
 		t.Fatal(err)
@@ -587,7 +580,6 @@ func eventually(t *testing.T, is func() bool) {
 // A process whose variable says that it is a child, as a program that a child starts early may inherit it, serves nothing, and closes no
 // descriptor of others.
 func TestChildrenThatNobodyMeant(t *testing.T) {
-	t.Parallel()
 	skipOnWindows(t)
 	regular, err := os.Create(t.TempDir() + "/file")
 	if err != nil {
