@@ -24,8 +24,9 @@ type Limits struct {
 // are only counted. If such a field goes into the table, Out holds it for a moment. The fields in Out therefore take at most
 // Limits.List bytes, and that moment the size of the table in addition.
 type Block struct {
-	Out   []byte // the fields' bytes
-	Field        // the field that Next decoded
+	Out     []byte // the fields' bytes
+	MaxSize int64  // the size of the list beyond which decoding ends with ErrListFarTooLarge; 0 means no such limit
+	Field          // the field that Next decoded
 
 	d       *Decoder
 	in      []byte
@@ -43,9 +44,9 @@ type Block struct {
 func (b *Block) Next() bool {
 	for b.at < len(b.in) && b.err == nil {
 		c := b.in[b.at]
-		if c > 0x80 && c <= 0x80|lastStatic { // an entry of the static table; its index always fits the prefix
+		if c > 0x80 && c < 0xff { // the index of an entry fits the prefix
 			b.at++
-			if b.indexedStatic(&statics[c&0x7f]) {
+			if b.indexed(int(c & 0x7f)) {
 				return true
 			}
 		} else if b.instruction(c) {
@@ -60,7 +61,7 @@ func (b *Block) Next() bool {
 func (b *Block) instruction(c byte) bool {
 	switch {
 	case c >= 0x80:
-		return b.indexed()
+		return b.indexed(b.integer(0x7f))
 	case c >= 0x40:
 		return b.literal(0x3f, true, false)
 	case c >= 0x20:
@@ -83,7 +84,8 @@ func (b *Block) Discard() error {
 // errDiscarded takes the place of a limit in a block that is discarded.
 var errDiscarded = &Error{Reason: "block is discarded", Limit: true}
 
-// Err returns why the block cannot be decoded, or nil. It is a connection error of type COMPRESSION_ERROR.
+// Err returns why the block cannot be decoded, or nil. It is a connection error of type COMPRESSION_ERROR, unless it is
+// ErrListFarTooLarge.
 func (b *Block) Err() error { return errorOf(b.err) }
 
 // Excess returns which limit the block exceeds, or nil. The connection can go on.
@@ -97,15 +99,21 @@ func (b *Block) Excess() error {
 // Size returns the size of the list so far, including fields beyond a limit (RFC 9113 §10.5.1).
 func (b *Block) Size() int64 { return b.size }
 
+// Count returns the number of fields so far, including fields beyond a limit.
+func (b *Block) Count() int { return b.count }
+
 func (b *Block) fail(err *Error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// indexed decodes an indexed field (RFC 7541 §6.1). Next has excluded the indexes of the static table.
-func (b *Block) indexed() bool {
-	e := b.d.table.at(b.integer(0x7f) - lastStatic - 1)
+// indexed decodes an indexed field with this index (RFC 7541 §6.1).
+func (b *Block) indexed(index int) bool {
+	if index <= lastStatic && index > 0 {
+		return b.indexedStatic(&statics[index])
+	}
+	e := b.d.table.at(index - lastStatic - 1)
 	if e == nil {
 		b.fail(ErrIndex)
 		return false
@@ -175,6 +183,8 @@ func (b *Block) admit(name, value int) bool {
 // exceed notes which limit the field that was counted last exceeds, unless an earlier one did. It returns false.
 func (b *Block) exceed() bool {
 	switch {
+	case b.MaxSize > 0 && b.size > b.MaxSize:
+		b.fail(ErrListFarTooLarge)
 	case b.excess != nil:
 	case b.size > int64(b.limits.List):
 		b.excess = ErrListTooLarge

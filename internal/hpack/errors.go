@@ -32,6 +32,9 @@ var (
 	ErrStringTooLong = &Error{Reason: "name or value is too long (RFC 6585 §5)", Limit: true}
 )
 
+// ErrListFarTooLarge ends a block that exceeds [Block.MaxSize]. [Block.Err] returns it.
+var ErrListFarTooLarge = &Error{Reason: "header list is far too large (RFC 9113 §10.5.1)", Limit: true}
+
 // errorOf returns e as an error, which is nil if e is nil.
 func errorOf(e *Error) error {
 	if e == nil {

@@ -124,6 +124,34 @@ func TestManyReferences(t *testing.T) {
 	}
 }
 
+// Decoding ends as soon as the list is larger than MaxSize, and not before.
+func TestMaxSize(t *testing.T) {
+	const lines = 1000
+	size := int64(lines * len(":method"+"GET"))
+	size += lines * FieldOverhead
+	for _, tt := range []struct {
+		most  int64
+		err   *Error
+		count int
+	}{
+		{0, nil, lines},
+		{size, nil, lines},
+		{size - 1, ErrListFarTooLarge, lines},
+		{419, ErrListFarTooLarge, 10},
+		{420, ErrListFarTooLarge, 11},
+	} {
+		for _, discard := range []bool{false, true} {
+			d, b := newDecoder(), Block{MaxSize: tt.most}
+			d.Start(&b, []byte(strings.Repeat("\x82", lines)), &Limits{List: 100, Fields: 256, String: 100})
+			for !discard && b.Next() {
+			}
+			if _ = b.Discard(); b.Err() != errorOf(tt.err) || b.Count() != tt.count {
+				t.Errorf("at most %d: %v after %d fields, want %v after %d", tt.most, b.Err(), b.Count(), tt.err, tt.count)
+			}
+		}
+	}
+}
+
 // A block that is discarded after some of its fields.
 func TestDiscardTheRest(t *testing.T) {
 	d, b := newDecoder(), Block{Out: []byte("before")}

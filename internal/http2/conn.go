@@ -18,6 +18,7 @@ type Config struct {
 	Header               hpack.Limits
 	MaxInterims          int  // interim responses to a request (client)
 	ExtendedConnect      bool // the server permits extended CONNECT (RFC 8441)
+	Pauses               bool // Next returns Pause after much work, so that the caller can serve other connections
 }
 
 // freeRefusals is how many streams a client may open beyond the limit before it has acknowledged that. Some clients send

@@ -55,8 +55,7 @@ func (c *Conn) takeBlock(id uint32, in []byte, end bool, verdict *Error, m *Mess
 
 // discard decodes a block that nobody needs.
 func (c *Conn) discard(in []byte, m *Message) (fatal *Error) {
-	m.Buf, fatal = discard(&c.dec, in, &c.cfg.Header, m.Buf)
-	return fatal
+	return discard(&c.dec, in, &c.cfg.Header, m)
 }
 
 // newRequest takes the head of a request on a new stream.

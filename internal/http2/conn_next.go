@@ -2,21 +2,35 @@ package http2
 
 // Next consumes bytes of the peer from the start of p, up to the next event. It returns the event and the number of bytes that it
 // consumed. The caller keeps the other bytes for the next call. If the event is More, the caller calls again with these bytes and
-// further ones.
+// further ones. If it is Pause, the caller may call again at once.
 //
 // A Head, Interim or Trailers event has filled m. The caller then passes another Message to the next call, or the same
 // one if it has copied the contents. now is the current time in nanoseconds.
 func (c *Conn) Next(p []byte, m *Message, now int64) (ev Event, n int) {
 	c.abuse.tick(now)
+	m.work = 0
+	frames := 0
 	for ev.Kind == More {
 		k, more := c.step(p[n:], m, &ev)
 		n += k
+		frames++
 		if !more {
 			break
 		}
+		if ev.Kind == More && c.cfg.Pauses && n+frames*frameWork+m.work >= pauseAfter {
+			ev.Kind = Pause
+		}
 	}
+	ev.Work = n + frames*frameWork + m.work
 	return ev, n
 }
+
+// The unit of Event.Work is about 5 ns. Bytes of a body take less.
+const (
+	frameWork  = 32 // without its bytes
+	fieldWork  = 3  // of a header block, without its bytes
+	pauseAfter = 4 << 10
+)
 
 // step consumes a frame, or a part of one. more is false if that needs more bytes, or if the caller has to act first.
 func (c *Conn) step(p []byte, m *Message, ev *Event) (n int, more bool) {

@@ -7,6 +7,9 @@ const (
 	// More means that Next needs more bytes. Event.Need has the number of bytes that must be there at least.
 	More Kind = iota
 
+	// Pause means that Next has taken many frames that are no events. Only if Config.Pauses is set.
+	Pause
+
 	// Full means that too much output is unsent. Call Next again when Out is empty.
 	Full
 
@@ -60,6 +63,7 @@ type Event struct {
 	Stream uint32 // identifier of the stream
 	Code   Code   // Reset, GoingAway
 	Need   int    // More
+	Work   int    // about how long Next took, in the time that a byte of a header takes; see frameWork
 	Data   []byte // Data; GoingAway: debug data
 	Ping   uint64
 	Err    *Error

@@ -23,6 +23,7 @@ type Message struct {
 	Priority Priority   // of the Priority field, or the default
 
 	prioritized bool // there is a valid Priority field
+	work        int  // of this call of Next so far, see Event.Work; without frames
 }
 
 // blockKind is what a header block is.
@@ -67,7 +68,7 @@ const listExcess = 4
 func decode(d *hpack.Decoder, in []byte, lim *hpack.Limits, m *Message, kind blockKind) (out decoded) {
 	dec := decoding{m: m, kind: kind}
 	b := &dec.block
-	b.Out = append(m.Buf[:0], hostName...)
+	b.Out, b.MaxSize = append(m.Buf[:0], hostName...), listExcess*int64(lim.List)
 	list := &m.Head.Fields
 	m.Head.Reset()
 	m.Head.Minor = message.HTTP2
@@ -82,7 +83,8 @@ func decode(d *hpack.Decoder, in []byte, lim *hpack.Limits, m *Message, kind blo
 	}
 	m.Buf = b.Out
 	list.Rebase(b.Out)
-	if out.fatal = fatalOf(b, lim); out.fatal != nil {
+	m.work += fieldWork * b.Count()
+	if out.fatal = fatalOf(b); out.fatal != nil {
 		return out
 	}
 	if out.excess = b.Excess(); dec.wrong == nil {
@@ -93,22 +95,24 @@ func decode(d *hpack.Decoder, in []byte, lim *hpack.Limits, m *Message, kind blo
 }
 
 // discard decodes a header block for the sake of the table.
-func discard(d *hpack.Decoder, in []byte, lim *hpack.Limits, buf []byte) (_ []byte, fatal *Error) {
-	b := hpack.Block{Out: buf[:0]}
+func discard(d *hpack.Decoder, in []byte, lim *hpack.Limits, m *Message) (fatal *Error) {
+	b := hpack.Block{Out: m.Buf[:0], MaxSize: listExcess * int64(lim.List)}
 	d.Start(&b, in, lim)
 	_ = b.Discard()
-	return b.Out, fatalOf(&b, lim)
+	m.Buf = b.Out
+	m.work += fieldWork * b.Count()
+	return fatalOf(&b)
 }
 
 // fatalOf returns why the connection fails after a block, or nil.
-func fatalOf(b *hpack.Block, lim *hpack.Limits) *Error {
-	switch {
-	case b.Err() != nil:
-		return ErrCompression
-	case b.Size() > listExcess*int64(lim.List):
+func fatalOf(b *hpack.Block) *Error {
+	switch b.Err() {
+	case nil:
+		return nil
+	case hpack.ErrListFarTooLarge:
 		return ErrListFarTooLarge
 	}
-	return nil
+	return ErrCompression
 }
 
 // field takes the field that the block decoded last.
