@@ -173,3 +173,80 @@ func TestExpiryOnTheSystem(t *testing.T) {
 	g.Leave()
 	<-g.closed
 }
+
+// Connections that are served again and again, and take long each time, are not all served before one that has an event.
+func TestTimeOfRequeued(t *testing.T) {
+	const busyConns, rounds, took = 12, 21, 200 * time.Microsecond
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	var busy, served, sentAt, servedAt atomic.Int64
+	h := &hooks{}
+	h.serve = func(_ *Worker, c *Conn) {
+		var p [8]byte
+		n, err := c.TryRead(p[:])
+		switch {
+		case string(p[:n]) == "busy":
+			c.Data = "busy"
+			busy.Add(1)
+			c.Requeue()
+		case err == io.EOF:
+			c.Finish()
+		case c.Data == "busy":
+			for from := Now(); Now() < from.Add(took); {
+			}
+			served.Add(1)
+			c.Requeue()
+		default:
+			if n > 0 {
+				servedAt.Store(served.Load())
+				_, _ = c.TryWrite(p[:n])
+			}
+			if !c.Park(0) {
+				c.Requeue()
+			}
+		}
+	}
+	g, err := NewGroup(h, 1, nil, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := at.(*net.TCPListener).SyscallConn()
+	ln, err := g.Listen(raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns [busyConns + 1]net.Conn
+	for i := range conns {
+		if conns[i], err = net.Dial("tcp", at.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		_ = conns[i].SetDeadline(time.Now().Add(10 * time.Second))
+	}
+	for _, c := range conns[1:] {
+		_, _ = c.Write([]byte("busy"))
+	}
+	for busy.Load() < busyConns {
+		time.Sleep(time.Millisecond)
+	}
+	var between []int64
+	for range rounds {
+		sentAt.Store(served.Load())
+		_, _ = conns[0].Write([]byte("echo"))
+		wantText(t, conns[0], "echo")
+		between = append(between, servedAt.Load()-sentAt.Load())
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	ln.End()
+	g.Leave()
+	<-g.closed
+	slices.Sort(between)
+	if got := between[rounds/2]; got > 6 {
+		t.Errorf("%d connections are served between an event and its connection (median of %d)", got, rounds)
+	}
+}

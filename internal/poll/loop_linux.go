@@ -48,6 +48,7 @@ type Loop struct {
 	dues    int        // how many of them were served since the loop has looked at events
 	again   againQueue // connections to serve without an event: they have something to read, or Kick or Requeue was called
 	agains  int        // how many of them were served since the loop has looked at events
+	againBy Moment     // when the loop looks at events, although some of them are left
 	answers [mostAnswers]answer
 	waiting int    // number of collected responses in answers
 	bytes   []byte // bytes of the collected responses
@@ -268,7 +269,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				return false
 			}
 		}
-		for l.agains < mostAgain && l.again.len() > 0 {
+		for l.mayServeAgain() {
 			l.agains++
 			c := l.again.pop()
 			w.begin(c)
@@ -311,9 +312,25 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 // connections of a tick expire together, and each may cost as much as ten requests, because it gets a response and is closed.
 const mostDue = 4
 
-// mostAgain is how many connections are served without an event before the loop looks at events. Thousands can be
-// kicked at once, and requests on other connections do not wait for all of them.
-const mostAgain = 16
+// mostAgain and againTime limit how many connections are served without an event, and for how long, before the loop looks at
+// events. Thousands can be kicked at once, and clients that send faster than the server reads have their connections queued
+// again and again. Requests on other connections do not wait for all of them.
+const (
+	mostAgain = 16
+	againTime = 100 * time.Microsecond
+)
+
+// mayServeAgain reports whether a connection is to be served without an event.
+func (l *Loop) mayServeAgain() bool {
+	switch {
+	case l.again.len() == 0 || l.agains == mostAgain:
+		return false
+	case l.agains == 0:
+		l.againBy = Now().Add(againTime)
+		return true
+	}
+	return Now() < l.againBy
+}
 
 // isListener reports whether an event is for a listener.
 func (l *Loop) isListener(event *syscall.EpollEvent) bool {

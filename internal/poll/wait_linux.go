@@ -56,6 +56,7 @@ const (
 type waits struct {
 	rested  Moment // when other goroutines could run last
 	polled  Moment // when the runtime could poll the network last
+	looked  Moment // when the loop looked for events last
 	short   int    // number of short waits, minus those that long waits outweigh
 	ticking bool   // the loop's clock is running
 
@@ -88,6 +89,7 @@ func (l *Loop) wait() bool {
 		from := l.now
 		l.sleep(alone)
 		l.tick()
+		l.waits.looked = l.now
 		l.waits.note(l.now - from)
 		alone = l.alone()
 	}
@@ -104,6 +106,7 @@ func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 && l.again.len()
 // look fetches the events that are there.
 func (l *Loop) look() {
 	l.tick()
+	l.waits.looked = l.now
 	if l.kernel != nil {
 		l.n, l.next = l.kernel.EpollWait(l.ep, l.events[:], 0), 0
 		return
@@ -147,10 +150,10 @@ func (l *Loop) takeBreakBetween() {
 	}
 }
 
-// catchUp looks for events and takes a break, if neither was done for long because the same connections keep sending
+// catchUp looks for events and takes a break, if that was not done for long because the same connections keep sending
 // requests.
 func (l *Loop) catchUp() {
-	if l.kernel != nil || Now() < l.waits.rested.Add(breakAfter) {
+	if l.kernel != nil || Now() < l.waits.looked.Add(againTime) {
 		return
 	}
 	l.look()

@@ -321,27 +321,30 @@ func TestBreaks(t *testing.T) {
 func TestBreaksBetween(t *testing.T) {
 	const never = Moment(math.MaxInt64 / 2)
 	for _, tt := range []struct {
-		name string
-		call func(l *Loop)
-		last Moment // when the loop rested
-		want bool
+		name   string
+		call   func(l *Loop)
+		last   Moment // when the loop rested
+		looked Moment
+		want   bool
+		looks  bool
 	}{
-		{"between batches", func(l *Loop) { l.next = 1; l.takeBreakBetween() }, 0, true},
-		{"before the first batch", func(l *Loop) { l.next = 0; l.takeBreakBetween() }, 0, false},
-		{"between batches, rested", func(l *Loop) { l.next = 1; l.takeBreakBetween() }, never, false},
-		{"between requests", (*Loop).catchUp, 0, true},
-		{"between requests, rested", (*Loop).catchUp, never, false},
+		{"between batches", func(l *Loop) { l.next = 1; l.takeBreakBetween() }, 0, 0, true, false},
+		{"before the first batch", func(l *Loop) { l.next = 0; l.takeBreakBetween() }, 0, 0, false, false},
+		{"between batches, rested", func(l *Loop) { l.next = 1; l.takeBreakBetween() }, never, 0, false, false},
+		{"between requests", (*Loop).catchUp, 0, 0, true, true},
+		{"between requests, rested", (*Loop).catchUp, never, 0, false, true},
+		{"between requests, looked", (*Loop).catchUp, never, never, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := loopOfNobody(t)
 			believe(t, false)
-			l.waits.rested = tt.last
+			l.waits.rested, l.waits.looked = tt.last, tt.looked
 			ringBell(l.bell)
 			if tt.call(l); (l.waits.rested != tt.last) != tt.want {
 				t.Errorf("last rest at %d", l.waits.rested)
 			}
-			if l.n > 0 && !tt.want {
-				t.Error("looked for events")
+			if looks := l.waits.looked != tt.looked; looks != tt.looks {
+				t.Errorf("looked for events: %v", looks)
 			}
 		})
 	}
