@@ -15,16 +15,14 @@ type Lingering struct {
 	end    poll.Moment // when it is closed at the latest
 	total  int         // how many bytes were read
 	paused bool        // nothing is read any more, see lingerPause
+	queued bool        // Requeue was called
 
 	// Closed is called when the connection is closed, and takes its entry out of the table. It is set before Serve is called. If it
 	// is nil, Close does that.
 	Closed func()
 }
 
-const (
-	lingerBuffer = 16 << 10
-	lingerReads  = 4 // after which other connections of the loop have their turn
-)
+const lingerBuffer = 16 << 10
 
 // LingerOnLoop is like Linger, but it does not wait: CloseOnLoop leaves the connection to its loop. It reports false if the caller has
 // to call Linger.
@@ -52,33 +50,39 @@ func (l *Lingering) Serve() {
 		l.Close()
 	case l.paused:
 		l.wait(l.end)
+	case !l.queued:
+		l.requeue()
 	default:
 		l.read(now)
 	}
 }
 
+// requeue leaves the connection to its loop, which serves it again after the connections that have events. Many clients may go on
+// sending, and other clients do not wait for what nobody needs.
+func (l *Lingering) requeue() {
+	l.queued = true
+	l.lc.Requeue()
+}
+
 func (l *Lingering) read(now poll.Moment) {
+	l.queued = false
 	buf := bufpool.Get(lingerBuffer)
 	defer bufpool.Put(buf)
-	for range lingerReads {
-		n, err := l.lc.TryRead(buf[:cap(buf)])
-		switch {
-		case err == syscall.EAGAIN:
-			if l.lc.Park(min(l.end, now.Add(lingerIdle))) {
-				return
-			}
-			continue
-		case err != nil:
-			l.Close()
+	switch n, err := l.lc.TryRead(buf[:cap(buf)]); {
+	case err == syscall.EAGAIN:
+		if !l.lc.Park(min(l.end, now.Add(lingerIdle))) {
+			l.requeue()
+		}
+	case err != nil:
+		l.Close()
+	default:
+		if l.total += n; l.total < lingerSize {
+			l.requeue()
 			return
 		}
-		if l.total += n; l.total >= lingerSize {
-			l.paused, l.end = true, min(l.end, now.Add(lingerPause))
-			l.wait(l.end)
-			return
-		}
+		l.paused, l.end = true, min(l.end, now.Add(lingerPause))
+		l.wait(l.end)
 	}
-	l.lc.Requeue()
 }
 
 // wait leaves the connection to its loop without reading from it.
