@@ -80,7 +80,7 @@ func (c *h2Conn) admitReady() {
 		switch {
 		case late:
 			st.abort(http2.RefusedStream)
-			st.end()
+			st.drop()
 			continue
 		case st != nil:
 			slots--

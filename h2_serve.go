@@ -52,13 +52,22 @@ func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 	rest := true // the output may have been full before, or the share used up, so that frames in c.partial are not read yet
 	var share h2Share
 	for {
+		more := false // may have arrived
 		if len(seat.Input.Unread()) > 0 || rest && len(c.partial) > 0 {
 			rest = c.feed(&seat.Input, sinceEpoch(seat.Now), &share)
 			seat.Input.ReleaseHead(seat.Set.Poison)
-			seat.Input.Widen()
+			more = seat.Input.Widen()
 		}
-		c.work()
-		if n := c.wait(seat, rest, share.over); n != conn.Step {
+		later := c.mayPutOff(more && c.lc != nil || share.over && len(c.partial) > 0)
+		if !later {
+			c.work()
+		}
+		n := c.wait(seat, rest, share.over)
+		if later && n == conn.Park {
+			c.work()
+			n = c.wait(seat, rest, share.over)
+		}
+		if n != conn.Step {
 			return n
 		}
 		if share.over {
@@ -70,22 +79,20 @@ func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 // h2Share is how much of a processor a connection uses before others have their turn. A client that sends frames faster than the
 // server takes them would otherwise keep a loop, or a processor of goroutines, for milliseconds.
 type h2Share struct {
-	work int   // since the last look at the clock: bytes, and h2FrameWork for each event
+	work int   // since the last look at the clock, as in http2.Event
 	from int64 // when the clock was read first, see h2Now
 	over bool
 }
 
-const (
-	h2FrameWork = 32       // an event takes about as long as this many bytes
-	h2LookAfter = 16 << 10 // most connections never look at the clock
-)
+// h2LookAfter is how much work a connection does between two looks at the clock. Most connections never look.
+const h2LookAfter = 4 << 10
 
 // h2MostShare is how long a connection is served after the first look at the clock, while others may wait.
-const h2MostShare = int64(200 * time.Microsecond)
+const h2MostShare = int64(25 * time.Microsecond)
 
-// use counts an event that took n bytes.
-func (s *h2Share) use(n int) {
-	if s.work += n + h2FrameWork; s.work < h2LookAfter {
+// use counts the work of an event.
+func (s *h2Share) use(work int) {
+	if s.work += work; s.work < h2LookAfter {
 		return
 	}
 	s.work = 0
@@ -94,6 +101,20 @@ func (s *h2Share) use(n int) {
 	} else {
 		s.over = now-s.from >= h2MostShare
 	}
+}
+
+// mostPutOff is how often in a row the work of a connection is put off.
+const mostPutOff = 4
+
+// mayPutOff reports whether requests that have arrived wait until more frames are taken. more means that there are some, which
+// need no wait. Attackers reset most of their requests, or send frames that end the connection, so that their handlers are not called.
+func (c *h2Conn) mayPutOff(more bool) bool {
+	if !more || c.putOff == mostPutOff {
+		c.putOff = 0
+		return false
+	}
+	c.putOff++
+	return true
 }
 
 // work judges requests that have arrived, and has their handlers called.
@@ -114,7 +135,7 @@ func (c *h2Conn) work() {
 			}
 			return
 		case st.gone.Load():
-			st.end()
+			st.drop()
 		case judged || c.judge(st, &known):
 			c.admit(st, behind)
 		}

@@ -333,6 +333,26 @@ func (st *h2Stream) end() {
 	c := st.c
 	c.mu.Lock()
 	defer c.unlock()
+	st.leave()
+	switch {
+	case !st.onLoop:
+		c.flushSoon()
+	case !st.isBatched():
+		c.flush()
+	}
+}
+
+// drop ends a stream whose handler is not called. What there is to send is sent later.
+func (st *h2Stream) drop() {
+	c := st.c
+	c.mu.Lock()
+	defer c.unlock()
+	st.leave()
+}
+
+// leave is called when no handler uses the stream any more. The lock of its connection is held.
+func (st *h2Stream) leave() {
+	c := st.c
 	st.handled = true
 	tried := st.tried
 	st.tried = false
@@ -351,12 +371,6 @@ func (st *h2Stream) end() {
 	}
 	if tried {
 		c.endTry()
-	}
-	switch {
-	case !st.onLoop:
-		c.flushSoon()
-	case !st.isBatched():
-		c.flush()
 	}
 }
 

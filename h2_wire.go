@@ -43,6 +43,7 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	seat    *conn.Conn    // while it is served
 	turn    *quota.Waiter // waits for streams in ready; nil if none has ever waited
 	active  bool          // the program knows the connection as active
+	putOff  uint8         // how often in a row the work was put off, see mayPutOff
 	lingers bool          // the loop waits for the client to close the connection; guarded by mu, and here because here is room
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
@@ -202,7 +203,7 @@ func (c *h2Conn) feed(in *conn.Input, now int64, share *h2Share) (rest bool) {
 		ev, n := c.engine.Next(p, &c.spare.msg, now)
 		p = p[n:]
 		more, rest = c.take(&ev), ev.Kind == http2.Full
-		share.use(n)
+		share.use(ev.Work)
 	}
 	c.unlock()
 	if c.spare != nil { // the last event may have been a head

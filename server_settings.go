@@ -100,6 +100,7 @@ func (l *h2Conns) resolve(s *Server) {
 		MaxBlock:             2*list + 1,
 		Header:               hpack.Limits{List: list, Fields: s.set.head.Fields, String: list},
 		ExtendedConnect:      s.ExtendedConnect,
+		Pauses:               true,
 	}
 }
 

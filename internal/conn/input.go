@@ -145,12 +145,15 @@ func (in *Input) makeRoom() {
 // wideInput is the size of the buffer for a client that sends faster than the server reads.
 const wideInput = 64 << 10
 
-// Widen takes a larger buffer for the next read, if the last one has filled the buffer and all of it was used.
-func (in *Input) Widen() {
-	if in.Empty() && len(in.buf) > 0 && len(in.buf) == cap(in.buf) && cap(in.buf) < wideInput && !in.Held {
+// Widen takes a larger buffer for the next read, if the last one has filled the buffer and all of it was used. It reports whether
+// the buffer was filled, so that more may have arrived.
+func (in *Input) Widen() (filled bool) {
+	filled = in.Empty() && len(in.buf) > 0 && len(in.buf) == cap(in.buf)
+	if filled && cap(in.buf) < wideInput && !in.Held {
 		bufpool.Put(in.buf)
 		in.R, in.HeadAt, in.buf = 0, 0, bufpool.Get(wideInput)
 	}
+	return filled
 }
 
 // pin leaves the buffer to the views of it, and continues in a new
