@@ -14,14 +14,14 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// The first program of deployment.md responds to probes, drains after SIGTERM, and ends with status 0.
+// The first program of deployment.md responds to probes. After SIGTERM it drains, and serves requests meanwhile.
 func TestDeploymentProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
 	t.Parallel()
 	addr, admin := wiretest.FreeAddress(t), wiretest.FreeAddress(t)
-	cmd, output := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", admin, "-lame-duck", "3s")
+	cmd, _ := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", admin, "-lame-duck", "1h")
 	awaitListening(t, admin)
 	for url, want := range map[string]string{
 		"http://" + addr + "/livez":           "200 ok",
@@ -48,8 +48,32 @@ func TestDeploymentProgram(t *testing.T) {
 	if got := statusAndBody(t, "http://"+addr+"/"); got != "200 hello" {
 		t.Errorf("got %s during LameDuck", got)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, output)
+}
+
+// The program serves until LameDuck has passed after SIGTERM, and ends with status 0.
+func TestDeploymentProgramEnds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+	t.Parallel()
+	const lameDuck = 300 * time.Millisecond
+	addr := wiretest.FreeAddress(t)
+	cmd, output := runProgram(t, addr, program{page: "deployment.md", n: 0}, "-addr", addr, "-admin", wiretest.FreeAddress(t), "-lame-duck", lameDuck.String())
+	begun := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		status, body, err := gallop.GetTimeout(nil, "http://"+addr+"/", 20*time.Second)
+		if err != nil { // it has ended
+			break
+		}
+		if status != 200 || string(body) != "hello" {
+			t.Errorf("got %d %s during the shutdown", status, body)
+		}
+	}
+	if err := cmd.Wait(); err != nil || time.Since(begun) < lameDuck {
+		t.Errorf("%v after %v\n%s", err, time.Since(begun), output)
 	}
 }
 
