@@ -76,7 +76,8 @@ func server() *gallop.Server {
 			fmt.Fprintf(ctx, "%t %q", prefork.IsChild(), os.Getenv("GALLOP_PREFORK_CHILD"))
 		case "/slow":
 			begin(ctx)
-			time.Sleep(500 * time.Millisecond)
+			<-ctx.Done() // the server shuts down
+			time.Sleep(100 * time.Millisecond)
 			ctx.WriteString("slow")
 		case "/never":
 			begin(ctx)
@@ -358,7 +359,7 @@ func TestShutdownIsGraceful(t *testing.T) {
 
 // Children that do not end are killed after GracePeriod, and Run says so.
 func TestStubbornChildren(t *testing.T) {
-	r := run(t, quiet(), prefork.Options{Processes: 1, GracePeriod: 200 * time.Millisecond})
+	r := run(t, quiet(), prefork.Options{Processes: 1, GracePeriod: 20 * time.Millisecond})
 	if _, err := ask(r.addr); err != nil {
 		t.Fatal(err)
 	}
@@ -570,7 +571,7 @@ func TestSignalToChild(t *testing.T) {
 
 func eventually(t *testing.T, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not become true")
 		}
