@@ -35,6 +35,7 @@ func TestEmptyBody(t *testing.T) {
 
 // A client may send any number of bodies in small pieces, if programs get them.
 func TestBodiesInPieces(t *testing.T) {
+	runBeside(t)
 	bodies := 280 // together, more pieces than a client may send that no program gets
 	if wiretest.Full() {
 		bodies = 400

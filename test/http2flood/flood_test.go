@@ -71,9 +71,7 @@ func (a *attack) run(s *site) error {
 // While several attackers come again and again, the server's memory and the number of its handlers stay bounded, and a good
 // client is served.
 func TestFloods(t *testing.T) {
-	if !wiretest.Full() {
-		t.Parallel()
-	}
+	runBeside(t)
 	const together = 16
 	for batch := range slices.Chunk(attacks, together) {
 		t.Run(batch[0].name+" and others", func(t *testing.T) { testFlood(t, stream, batch) })
@@ -110,6 +108,14 @@ func testFlood(t *testing.T, change func(*gallop.Server), batch []attack) {
 func besideOthers(t *testing.T) bool {
 	t.Helper()
 	return wiretest.Full() || wiretest.Beside(t)
+}
+
+// runBeside is t.Parallel in the short form.
+func runBeside(t *testing.T) {
+	t.Helper()
+	if !wiretest.Full() {
+		t.Parallel()
+	}
 }
 
 // onSites runs a test with a server on event loops and one on goroutines. Long tests have one server at a time, so that it

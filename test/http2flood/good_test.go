@@ -94,6 +94,7 @@ func (g *goodClient) cancel(t *testing.T, n int, path string, after time.Duratio
 
 // Clients that use as much as they may are never cut.
 func TestGoodClients(t *testing.T) {
+	runBeside(t)
 	clients := []struct {
 		name string
 		run  func(t *testing.T, g *goodClient, end time.Time)

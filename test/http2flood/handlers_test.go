@@ -166,6 +166,7 @@ func TestMaxConcurrentHandlersRefusesBodies(t *testing.T) {
 
 // Connections wait for the handlers of other connections. Some give up meanwhile.
 func TestMaxConcurrentHandlersOfConns(t *testing.T) {
+	runBeside(t)
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		t.Parallel() // it mostly waits
 		s := start(t, over, func(s *gallop.Server) { s.MaxConcurrentHandlers = 3 })

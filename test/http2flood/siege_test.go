@@ -118,7 +118,7 @@ func (a *siege) keepUp(s *site, end time.Time) error {
 		for time.Now().Before(end) && p.failed == nil && (a.deaf || p.isAlive()) {
 			a.next(p)
 			p.flush()
-			time.Sleep(a.pause)
+			time.Sleep(min(a.pause, time.Until(end)))
 		}
 		nc.Close()
 		if a.deaf {
