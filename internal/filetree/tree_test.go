@@ -177,6 +177,7 @@ func TestTreeKeepsNothingAfterOneUse(t *testing.T) {
 
 // TestReplacementUnderLoad replaces a directory while many goroutines read from it.
 func TestReplacementUnderLoad(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("an open directory cannot be renamed")
 	}
