@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // Connections leave the queue in their order, and a queue that is never empty takes no more memory for that.
@@ -105,22 +107,33 @@ func TestRequeueOnTheSystem(t *testing.T) {
 
 // Many connections that expire together do not keep the loop from others, even if each has another worker lead the loop.
 func TestExpiryOnTheSystem(t *testing.T) {
-	const slow = 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for soon := range wiretest.LongerLimits(100 * time.Millisecond) {
+		if expireTogether(t, soon) {
+			return
+		}
+	}
+	t.Fatal("the first connections expired before the last ones were parked")
+}
+
+// expireTogether has connections expire in the same tick, soon. It returns false if they could not be parked before.
+func expireTogether(t *testing.T, soon time.Duration) bool {
+	const slow = 200
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer at.Close()
 	var good net.Conn
-	var expired, sentAt, servedAt atomic.Int64
+	var parked, expired, sentAt, servedAt atomic.Int64
+	tick := Now().Add(soon).tick()
 	h := &hooks{}
 	h.serve = func(_ *Worker, c *Conn) {
 		var p [8]byte
 		by := Moment(0)
 		switch n, err := c.TryRead(p[:]); {
 		case string(p[:n]) == "slow":
-			by = Now().Add(time.Second).tick() // the same tick for most of them
+			by = tick
 		case string(p[:n]) == "more":
 			servedAt.CompareAndSwap(0, expired.Load())
 		case err == io.EOF:
@@ -128,6 +141,9 @@ func TestExpiryOnTheSystem(t *testing.T) {
 			return
 		}
 		for !c.Park(by) {
+		}
+		if by == tick {
+			parked.Add(1)
 		}
 	}
 	h.expire = func(w *Worker, c *Conn) {
@@ -160,6 +176,15 @@ func TestExpiryOnTheSystem(t *testing.T) {
 		defer c.Close()
 		_, _ = c.Write([]byte("slow"))
 	}
+	for parked.Load() < slow && Now() < tick {
+		time.Sleep(time.Millisecond)
+	}
+	if Now() >= tick {
+		t.Logf("%d connections were parked in %v", parked.Load(), soon)
+		_ = good.Close()
+		ln.End()
+		return false
+	}
 	for begun := time.Now(); servedAt.Load() == 0; time.Sleep(time.Millisecond) {
 		if time.Since(begun) > 10*time.Second {
 			t.Fatal("the good connection was not served")
@@ -172,6 +197,7 @@ func TestExpiryOnTheSystem(t *testing.T) {
 	ln.End()
 	g.Leave()
 	<-g.closed
+	return true
 }
 
 // Connections that are served again and again, and take long each time, are not all served before one that has an event.
