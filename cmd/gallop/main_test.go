@@ -152,6 +152,7 @@ func (p *process) dial() net.Conn {
 func (p *process) raw(target string, fields ...string) string {
 	p.t.Helper()
 	c := p.dial()
+	defer c.Close() // before it ends, the server waits for that
 	fields = append(fields, "Host: x", "Connection: close")
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\n%s\r\n\r\n", target, strings.Join(fields, "\r\n"))
 	b, _ := io.ReadAll(c)
@@ -492,6 +493,7 @@ func (p *process) slowRequest() (finish func() (status string)) {
 	r.ReadLine() // the empty one
 	io.WriteString(c, "hell")
 	return func() string {
+		defer c.Close()
 		io.WriteString(c, "o")
 		status, _ := r.ReadLine()
 		return status
