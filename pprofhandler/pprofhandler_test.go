@@ -153,7 +153,13 @@ func TestClientLeaves(t *testing.T) {
 
 // get returns the response of a handler to a GET.
 func get(h gallop.RequestHandler, target string) *gallop.Response {
+	return getDuring(context.Background(), h, target)
+}
+
+// getDuring is get from a client that leaves when life ends.
+func getDuring(life context.Context, h gallop.RequestHandler, target string) *gallop.Response {
 	var ctx gallop.RequestCtx
+	ctx.InitContext(life)
 	ctx.Request.SetRequestURI("http://localhost" + target)
 	h(&ctx)
 	return &ctx.Response
@@ -165,9 +171,7 @@ var stdHandler = nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r
 	case "/debug/pprof/cmdline":
 		stdpprof.Cmdline(w, r)
 	case "/debug/pprof/profile":
-		ctx, cancel := context.WithTimeout(r.Context(), time.Millisecond) // shorter than a second, which is the least for seconds
-		defer cancel()
-		stdpprof.Profile(w, r.WithContext(ctx))
+		stdpprof.Profile(w, r)
 	case "/debug/pprof/symbol":
 		stdpprof.Symbol(w, r)
 	case "/debug/pprof/trace":
@@ -189,14 +193,19 @@ func TestAsNetHTTP(t *testing.T) {
 	}
 	for _, target := range targets {
 		var got, want *gallop.Response
+		life, end := context.Background(), context.CancelFunc(func() {})
+		if strings.HasPrefix(target, "profile?") {
+			life, end = context.WithTimeout(life, time.Millisecond) // shorter than a second, which is the least for seconds
+		}
 		both := func(*testing.T) {
-			got, want = get(handler, "/debug/pprof/"+target), get(stdHandler, "/debug/pprof/"+target)
+			got, want = getDuring(life, handler, "/debug/pprof/"+target), getDuring(life, stdHandler, "/debug/pprof/"+target)
 		}
 		if strings.HasPrefix(target, "heap?seconds") {
 			synctest.Test(t, both) // in virtual time, in which profiles of the processor and traces cannot be taken
 		} else {
 			both(t)
 		}
+		end()
 		if got.StatusCode() != want.StatusCode() {
 			t.Errorf("%s: status %d, want %d", target, got.StatusCode(), want.StatusCode())
 		}

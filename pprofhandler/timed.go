@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"runtime/pprof"
 	"runtime/trace"
@@ -14,32 +15,41 @@ import (
 
 // serveCPU serves a CPU profile.
 func serveCPU(w http.ResponseWriter, r *http.Request) {
-	seconds, err := strconv.ParseInt(r.FormValue("seconds"), 10, 64)
+	serveTimed(w, r, "profile", durationOfCPU(r.FormValue("seconds")), pprof.StartCPUProfile, pprof.StopCPUProfile)
+}
+
+// durationOfCPU returns how long a CPU profile takes, by the argument seconds.
+func durationOfCPU(argument string) time.Duration {
+	seconds, err := strconv.ParseInt(argument, 10, 64)
 	if err != nil || seconds <= 0 {
 		seconds = 30
 	}
-	startFile(w, "profile")
-	if err := pprof.StartCPUProfile(w); err != nil { // nothing is written then
-		refuse(w, http.StatusInternalServerError, "the CPU profile cannot be started: "+err.Error())
-		return
-	}
-	defer pprof.StopCPUProfile()
-	wait(r.Context(), time.Duration(seconds)*time.Second)
+	return time.Duration(seconds) * time.Second
 }
 
 // serveTrace serves an execution trace.
 func serveTrace(w http.ResponseWriter, r *http.Request) {
-	seconds, err := strconv.ParseFloat(r.FormValue("seconds"), 64)
+	serveTimed(w, r, "trace", durationOfTrace(r.FormValue("seconds")), trace.Start, trace.Stop)
+}
+
+// durationOfTrace returns how long an execution trace takes, by the argument seconds.
+func durationOfTrace(argument string) time.Duration {
+	seconds, err := strconv.ParseFloat(argument, 64)
 	if err != nil || seconds <= 0 {
 		seconds = 1
 	}
-	startFile(w, "trace")
-	if err := trace.Start(w); err != nil { // nothing is written then
-		refuse(w, http.StatusInternalServerError, "the trace cannot be started: "+err.Error())
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// serveTimed serves what is written to w between start and stop, as a file with this name.
+func serveTimed(w http.ResponseWriter, r *http.Request, name string, d time.Duration, start func(io.Writer) error, stop func()) {
+	startFile(w, name)
+	if err := start(w); err != nil { // nothing is written then
+		refuse(w, http.StatusInternalServerError, "the "+name+" cannot be started: "+err.Error())
 		return
 	}
-	defer trace.Stop()
-	wait(r.Context(), time.Duration(seconds*float64(time.Second)))
+	defer stop()
+	wait(r.Context(), d)
 }
 
 // wait waits for some time, or until ctx ends, and returns the error of ctx then.
