@@ -168,6 +168,12 @@ func expireTogether(t *testing.T, soon time.Duration) bool {
 	if good, err = net.Dial("tcp", at.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		_ = good.Close()
+		ln.End()
+		g.Leave()
+		<-g.closed
+	}()
 	for range slow {
 		c, err := net.Dial("tcp", at.Addr().String())
 		if err != nil {
@@ -181,8 +187,6 @@ func expireTogether(t *testing.T, soon time.Duration) bool {
 	}
 	if Now() >= tick {
 		t.Logf("%d connections were parked in %v", parked.Load(), soon)
-		_ = good.Close()
-		ln.End()
 		return false
 	}
 	for begun := time.Now(); servedAt.Load() == 0; time.Sleep(time.Millisecond) {
@@ -193,10 +197,6 @@ func expireTogether(t *testing.T, soon time.Duration) bool {
 	if n := servedAt.Load() - sentAt.Load(); n > slow/2 {
 		t.Errorf("%d connections expired before another one was served", n)
 	}
-	_ = good.Close()
-	ln.End()
-	g.Leave()
-	<-g.closed
 	return true
 }
 

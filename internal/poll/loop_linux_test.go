@@ -180,7 +180,6 @@ func expireMany(t *testing.T, soon time.Duration) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer good.Close()
 	h := &hooks{}
 	h.serve = func(_ *Worker, c *Conn) {
 		until := by
@@ -218,6 +217,12 @@ func expireMany(t *testing.T, soon time.Duration) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		good.Close()
+		ln.End()
+		g.Leave()
+		<-g.closed
+	}()
 	_, _ = good.Write([]byte("request")) // so that it does not expire
 	wantText(t, good, "request")
 	for range many {
@@ -232,7 +237,6 @@ func expireMany(t *testing.T, soon time.Duration) bool {
 	}
 	if Now() >= by {
 		t.Logf("%d connections were accepted in %v", accepted.Load(), soon)
-		ln.End()
 		return false
 	}
 	wantText(t, good, "request")
@@ -242,8 +246,6 @@ func expireMany(t *testing.T, soon time.Duration) bool {
 	for expired.Load() < many {
 		time.Sleep(time.Millisecond)
 	}
-	good.Close()
-	ln.End()
 	return true
 }
 
