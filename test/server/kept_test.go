@@ -683,12 +683,13 @@ func (r *keepRun) handle(ctx *gallop.RequestCtx) {
 	}
 }
 
-// start makes the request of a keeper, and returns when the client has seen the response.
-func (r *keepRun) start(k *keeper) {
+// start makes the request of a keeper, and returns when the keeper has kept the thing. The client still has to see the
+// response, which finish does.
+func (r *keepRun) start(k *keeper) (finish func()) {
 	c, err := r.ln.Dial()
 	if err != nil {
 		r.t.Error(err)
-		return
+		return func() {}
 	}
 	k.client = c
 	_ = c.SetDeadline(time.Now().Add(keepPatience))
@@ -701,15 +702,19 @@ func (r *keepRun) start(k *keeper) {
 	}
 	if _, err := io.WriteString(c, request); err != nil {
 		r.t.Errorf("%s: %v", k, err)
-		return
+		return func() {}
 	}
-	in := bufio.NewReader(c)
 	select {
 	case <-k.ready:
 	case <-time.After(time.Minute):
 		r.t.Errorf("%s: nothing was kept", k)
-		return
+		return func() {}
 	}
+	return func() { r.finish(k, c, bufio.NewReader(c)) }
+}
+
+// finish reads the response of a keeper. It returns when the server has let go of the request, or has closed the connection.
+func (r *keepRun) finish(k *keeper, c net.Conn, in *bufio.Reader) {
 	if k.echoes {
 		r.echo(k, in)
 		return
@@ -726,14 +731,15 @@ func (r *keepRun) start(k *keeper) {
 	_ = c.Close()
 }
 
-// startAll makes the requests of all keepers. It returns when the server has let go of the connections that are closed.
+// startAll makes the requests of all keepers, at once or one after the other. It returns when the server has let go of the
+// connections that are closed.
 func (r *keepRun) startAll(atOnce bool) {
 	var all sync.WaitGroup
 	for _, k := range r.keepers {
 		if atOnce {
-			all.Go(func() { r.start(k) })
+			all.Go(func() { r.start(k)() })
 		} else {
-			r.start(k)
+			all.Go(r.start(k))
 		}
 	}
 	all.Wait()
