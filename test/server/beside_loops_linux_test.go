@@ -62,22 +62,23 @@ func TestGoroutinesRunBesideLoops(t *testing.T) {
 func mediansBeside(t *testing.T, url string, conns int, env ...string) (call, sleep time.Duration) {
 	t.Helper()
 	addr := startBeside(t, url, env...)
-	stop := keepBusy(t, addr, conns)
+	defer keepBusy(t, addr, conns)()
+	samples := 30
 	if wiretest.Full() {
-		time.Sleep(400 * time.Millisecond)
-	} else {
-		time.Sleep(150 * time.Millisecond) // which is enough for medians of about 30 calls
+		samples = 100
 	}
-	resp, err := http.Get("http://" + addr + "/medians")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = fmt.Fscan(resp.Body, &call, &sleep)
-	resp.Body.Close()
-	stop()
-	if err != nil {
-		t.Fatal(err)
-	}
+	wiretest.Eventually(t, func() bool {
+		resp, err := http.Get("http://" + addr + "/medians")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var calls, sleeps int
+		if _, err := fmt.Fscan(resp.Body, &call, &calls, &sleep, &sleeps); err != nil {
+			t.Fatal(err)
+		}
+		return calls >= samples && sleeps >= samples
+	})
 	return call, sleep
 }
 
@@ -151,15 +152,16 @@ func serveBeside(url string) {
 	}
 	s := &gallop.Server{Engine: engine, Handler: func(ctx *gallop.RequestCtx) {
 		if string(ctx.Path()) == "/medians" {
-			fmt.Fprintln(ctx, int64(call()), int64(sleep()))
+			fmt.Fprintln(ctx, call(), sleep())
 		}
 	}}
 	fmt.Println(ln.Addr())
 	panic(s.Serve(ln))
 }
 
-// medianOf does something again and again, and returns a function for the median of how long it took.
-func medianOf(do func()) func() time.Duration {
+// medianOf does something again and again, and returns a function for the median of how long it took in nanoseconds, and how
+// often it has been done.
+func medianOf(do func()) func() string {
 	var mu sync.Mutex
 	var took []time.Duration
 	go func() {
@@ -172,10 +174,13 @@ func medianOf(do func()) func() time.Duration {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	return func() time.Duration {
+	return func() string {
 		mu.Lock()
 		defer mu.Unlock()
+		if len(took) == 0 {
+			return "0 0"
+		}
 		slices.Sort(took)
-		return took[len(took)/2]
+		return fmt.Sprint(int64(took[len(took)/2]), len(took))
 	}
 }
