@@ -345,6 +345,7 @@ func (c *slowDeadline) wait(t time.Time) {
 // A deadline that is set while the server sets one of its own is the one that holds, as does that a
 // request is over.
 func TestDeadlinesThatAreSetAtOnce(t *testing.T) {
+	t.Parallel()
 	read := func(ctx *gallop.RequestCtx) error {
 		_, err := ctx.RequestBodyStream().Read(make([]byte, 10))
 		return err

@@ -11,6 +11,7 @@ import (
 )
 
 func TestServerBoundsArguments(t *testing.T) {
+	t.Parallel()
 	const tooMany = "gallop: query or form has too many arguments (see Server.MaxFormArgs)"
 	for _, tt := range []struct {
 		max, query, form int

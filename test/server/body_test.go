@@ -19,6 +19,7 @@ import (
 type netConn = net.Conn
 
 func TestBodyLimit(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{Handler: servertest.Say, MaxRequestBodySize: 10}
 		chunked := wiretest.Request("POST", "/", "Transfer-Encoding: chunked")
@@ -102,6 +103,7 @@ func TestHeaderReceivedStreamsBodies(t *testing.T) {
 }
 
 func TestContinueIsSentByTheFirstRead(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		expect := wiretest.Request("POST", "/", "Content-Length: 5", "Expect: 100-continue")
 		for _, stream := range []bool{false, true} {
@@ -521,6 +523,7 @@ func TestHandlerCannotChangeHowItsResponseIsFramed(t *testing.T) {
 }
 
 func TestEchoWhileTheRequestIsStillComing(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
 			ctx.SetBodyStream(ctx.RequestBodyStream(), -1)

@@ -130,6 +130,7 @@ func TestClockWriting(t *testing.T) {
 
 // A body that comes at a little more than the lowest rate is read to its end.
 func TestClockSteadyBody(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			const seconds, rate = 1800, 250

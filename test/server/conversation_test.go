@@ -214,6 +214,7 @@ func TestSlowWriters(t *testing.T) {
 }
 
 func TestSlowReadersWithProgressAreServed(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		body := strings.Repeat("x", 100_000)
 		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }, Logger: servertest.Quiet}

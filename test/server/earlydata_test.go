@@ -66,6 +66,7 @@ func applicationData(data string) string {
 // Requests cannot be replayed by TLS early data (RFC 8446 §8), since none is accepted: a client
 // that sends some all the same is not served.
 func TestTLSEarlyDataIsRefused(t *testing.T) {
+	t.Parallel()
 	request := wiretest.Get("/early")
 	for name, tt := range map[string]struct {
 		change func(hello []byte) []byte

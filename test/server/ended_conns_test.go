@@ -157,6 +157,7 @@ func TestLoopConnEndsUnderItsReaders(t *testing.T) {
 
 // Those who use a connection while it ends use it, or find it closed, and never another one.
 func TestLoopConnEndsWhileItIsUsed(t *testing.T) {
+	t.Parallel()
 	s, conns := keepConn()
 	addr := loopServer(t, s)
 	for range 300 {

@@ -162,6 +162,7 @@ func TestFileStreamAllocations(t *testing.T) {
 // After a stream has sent a part of a file, the file is at the end of this part, whichever way the bytes went. A body
 // starts at the position of its file.
 func TestFilePosition(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "f")
 	text := strings.Repeat("0123456789", 20_000)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

@@ -103,10 +103,13 @@ func child(t *testing.T, part string, env ...string) *exec.Cmd {
 // A client that is killed in the middle of a body leaves half a request. No handler may take it for a whole one, and
 // nobody else may notice.
 func TestHostileClientKilledMidBody(t *testing.T) {
+	if opening := os.Getenv(childVariable); opening != "" {
+		sendAndHang(t, opening)
+	}
+	if !wiretest.Beside(t) {
+		return
+	}
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
-		if opening := os.Getenv(childVariable); opening != "" {
-			sendAndHang(t, opening)
-		}
 		const half = 64 << 10
 		openings := map[string]string{
 			"length":  "POST /half HTTP/1.1\r\nHost: hostile.test\r\nContent-Length: 131072\r\n\r\n",
@@ -186,6 +189,9 @@ func sendAndHang(t *testing.T, order string) {
 // A body of a hundred thousand chunks with a byte each is legal and has to be put together in linear time, however
 // the segments cut it.
 func TestHostileTinyChunks(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		const n = 100_000
 		var message, body bytes.Buffer

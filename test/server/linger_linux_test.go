@@ -85,6 +85,9 @@ func (m *mistake) make(t *testing.T, c net.Conn) net.Conn {
 // A client that got its last bytes and does not close its connection costs the loop no goroutine. It may go on sending without
 // getting a reset.
 func TestLingeringTakesNoGoroutine(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			const clients = 100
@@ -111,6 +114,7 @@ func TestLingeringTakesNoGoroutine(t *testing.T) {
 
 // How long a connection stays open behind its last bytes depends on what the client does.
 func TestLingeringTime(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		does func(c net.Conn)
@@ -167,6 +171,7 @@ func TestLingeringTime(t *testing.T) {
 
 // Close ends connections that linger at once, and Shutdown when their time is over.
 func TestLingeringEnds(t *testing.T) {
+	t.Parallel()
 	for _, m := range mistakes {
 		for _, how := range []string{"Close", "Shutdown"} {
 			t.Run(how+"/"+m.name, func(t *testing.T) {

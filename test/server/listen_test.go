@@ -359,6 +359,7 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 }
 
 func TestUnixSocket(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		if runtime.GOOS == "windows" {
 			t.Skip("Windows has no permissions on sockets to look at")
@@ -446,6 +447,7 @@ func TestShutdownOverTCP(t *testing.T) {
 }
 
 func TestShutdownEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		begun := make(chan struct{})
 		finish := make(chan struct{})

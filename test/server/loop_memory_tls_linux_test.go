@@ -63,6 +63,7 @@ func dialTLS(t *testing.T, ln *wiretest.KernelListener, through func(*wiretest.C
 
 // These are requests and responses of any size, in records and pieces of any size, each in its turn.
 func TestLoopTLSInMemory(t *testing.T) {
+	t.Parallel()
 	for name, through := range map[string]func(*wiretest.Conn) net.Conn{
 		"as it comes":   nil,
 		"octets":        func(c *wiretest.Conn) net.Conn { return byteByByte{c} },

@@ -69,6 +69,9 @@ func echoBody(ctx *gallop.RequestCtx) {
 }
 
 func TestLoopTLSIdleConnectionsHoldNoGoroutine(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	s := &gallop.Server{Handler: echoBody}
 	dial := tlsServer(t, s)
 	first := dial(nil)
@@ -90,6 +93,7 @@ func TestLoopTLSIdleConnectionsHoldNoGoroutine(t *testing.T) {
 }
 
 func TestLoopTLSRecordsInParts(t *testing.T) {
+	t.Parallel()
 	dial := tlsServer(t, &gallop.Server{Handler: echoBody})
 	c := dial(func(nc net.Conn) net.Conn { return byteByByte{nc} })
 	for i := range 20 {

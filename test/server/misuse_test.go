@@ -51,6 +51,7 @@ func hex(n int) string {
 
 // Shutdown with a bound ends at the bound, whatever a handler does.
 func TestShutdownDoesNotWaitForever(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &gallop.Server{Logger: servertest.Quiet, Handler: func(*gallop.RequestCtx) { time.Sleep(time.Hour) }}
@@ -74,6 +75,7 @@ func TestShutdownDoesNotWaitForever(t *testing.T) {
 
 // Hooks that panic cost their connection, and nothing else.
 func TestHooksThatPanic(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		boom := errors.New("on purpose")
 		for name, set := range map[string]func(*gallop.Server){
@@ -284,6 +286,7 @@ func TestRedirectWithoutAHost(t *testing.T) {
 
 // Settings at the ends of their ranges are none, defaults or endless, as they say.
 func TestExtremeSettings(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for _, extreme := range []int64{-1, math.MinInt64, 1, math.MaxInt64} {
 			server := reflect.TypeFor[gallop.Server]()

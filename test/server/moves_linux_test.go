@@ -18,6 +18,9 @@ import (
 // not covered by any test, or does not belong into the picture. All tests of this package panic if a change happens that
 // is not in the picture.
 func TestMoves(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	scenes := map[string]func(t *testing.T){
 		"shaking→active":  tlsScene(func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener) { dialTLS(t, ln, nil).want("/", "") }),
 		"shaking→closing": tlsScene(failHandshake),

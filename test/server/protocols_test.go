@@ -34,6 +34,7 @@ func newListing(t *testing.T) func(protos ...string) *tls.Config {
 // A client that offers HTTP/2 and HTTP/1.1, as browsers do, agrees on HTTP/2 only with a
 // server that serves it, whatever the program's configuration lists. Without served and native, HTTP/2 is turned off.
 func TestHTTP2IsOfferedIfServed(t *testing.T) {
+	t.Parallel()
 	listing := newListing(t)
 	choosing := func(chosen *tls.Config) *tls.Config {
 		return &tls.Config{NextProtos: []string{"h2"}, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {

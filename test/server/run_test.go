@@ -28,6 +28,7 @@ func localListener(t *testing.T) net.Listener {
 
 // An empty set of protocols is an error of every method that serves.
 func TestServedProtocols(t *testing.T) {
+	t.Parallel()
 	var only1, with2, without1, none, plain2 gallop.Protocols
 	only1.SetHTTP1(true)
 	with2.SetHTTP1(true)
@@ -192,6 +193,7 @@ func TestRun(t *testing.T) {
 
 // Requests that are still in flight after ShutdownTimeout are cut off.
 func TestRunWithShutdownTimeout(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		begun, finish := make(chan struct{}), make(chan struct{})
 		defer close(finish)
@@ -226,6 +228,7 @@ func TestRunWhenTheListenerFails(t *testing.T) {
 
 // With a context that has ended, Run closes the listener and returns.
 func TestRunWithAnEndedContext(t *testing.T) {
+	t.Parallel()
 	servertest.OnSockets(t, func(t *testing.T, over gallop.EngineType) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

@@ -24,6 +24,7 @@ import (
 // Shutdown ends a hundred thousand idle connections (fewer in the short form) within a second of virtual time, although
 // no client closes its end. Responses in flight arrive completely, and requests that are on their way are served.
 func TestShutdownEndsManyInMemory(t *testing.T) {
+	t.Parallel()
 	n := 20_000
 	if servertest.RaceEnabled {
 		n = 5_000

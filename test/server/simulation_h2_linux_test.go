@@ -14,6 +14,7 @@ import (
 	"github.com/gallop-http/gallop/internal/hpack"
 	"github.com/gallop-http/gallop/internal/http2"
 	"github.com/gallop-http/gallop/internal/message"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/test/internal/servertest"
 )
 
@@ -40,6 +41,9 @@ func TestSimulationHTTP2TLSGoroutines(t *testing.T) {
 }
 
 func simulateHTTP2(t *testing.T, form simForm, usual, long int) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	if servertest.RaceEnabled {
 		usual /= 2
 	}

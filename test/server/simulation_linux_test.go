@@ -41,6 +41,9 @@ import (
 //
 // docs/design/0005-loop.md says how deterministic that is, and which mistakes it has found.
 func TestSimulation(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	steps := 50_000
 	if servertest.RaceEnabled {
 		steps = 20_000

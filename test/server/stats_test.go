@@ -54,6 +54,7 @@ func (c *meteredConn) exchange(t *testing.T, r *bufio.Reader, n int, parts ...st
 
 // The server counts exactly the bytes that its client sends and receives.
 func TestStatsCountsRequestsAndBytes(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("x", 100_000)
 	post := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
 	expecting := "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi"

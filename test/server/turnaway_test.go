@@ -144,6 +144,7 @@ func TestTurnedAwayClientsHaveASecond(t *testing.T) {
 
 // Clients that stay are bounded in number: there is no goroutine for each of them.
 func TestTurnedAwayClientsAreBounded(t *testing.T) {
+	t.Parallel()
 	const most, clients = 512, 600
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		synctest.Test(t, func(t *testing.T) {

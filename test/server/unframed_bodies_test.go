@@ -31,6 +31,7 @@ func (r failingReader) Read(p []byte) (int, error) {
 // is taken for whole if the connection ends in order. So one that is cut off ends with a
 // reset, over TLS without close_notify.
 func TestUnframedBodiesEndWithAResetWhenCutOff(t *testing.T) {
+	t.Parallel()
 	const old, identity = "GET / HTTP/1.0\r\n\r\n", "GET /identity HTTP/1.1\r\nHost: h\r\n\r\n"
 	begin := func(ctx *gallop.RequestCtx) *gallop.ResponseStream {
 		if string(ctx.Path()) == "/identity" {

@@ -109,6 +109,7 @@ func TestTunnelResponse(t *testing.T) {
 
 // Handlers that say what would make the client take the next response for something else.
 func TestResponsesThatWouldMislead(t *testing.T) {
+	t.Parallel()
 	servertest.OnWires(t, func(t *testing.T, on servertest.Transport) {
 		for name, tt := range map[string]struct {
 			status int
