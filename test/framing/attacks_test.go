@@ -182,6 +182,7 @@ func unreadSmuggle(line, body string) string {
 // TestServerAttacks sends what has broken other servers and wants the right answer,
 // with the body read by the server and by the handler.
 func TestServerAttacks(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		for name, attacks := range map[string][]attack{
 			"framing": framingAttacks, "request line": requestLineAttacks, "chunks": chunkAttacks,

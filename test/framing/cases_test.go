@@ -17,6 +17,9 @@ import (
 // TestServerCases plays testdata/cases against sockets. Cases that pass strictly pass normally as well, so the normal
 // form is played in long tests only.
 func TestServerCases(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	wiretest.CheckLeaks(t)
 	cases := wiretest.ServerCases(t, nil)
 	for _, tt := range []struct {
@@ -47,6 +50,7 @@ func TestServerCases(t *testing.T) {
 
 // TestServerCasesInMemory plays them in virtual time.
 func TestServerCasesInMemory(t *testing.T) {
+	t.Parallel()
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		cases := wiretest.ServerCases(t, nil)
 		for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {

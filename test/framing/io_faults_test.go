@@ -24,6 +24,9 @@ type tortured struct {
 // k, on each case: nothing may panic, hang, leak, or call a handler more often than
 // it is called without the fault. The short form leaves out every second fault, other ones in each case.
 func TestServerTorture(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	wiretest.CheckLeaks(t)
 	cases := wiretest.ServerCases(t, func(c *wiretest.Case) bool { return len(c.Bytes()) < 32<<10 })
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {

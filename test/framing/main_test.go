@@ -6,4 +6,4 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-func TestMain(m *testing.M) { wiretest.RunWithRareGC(m) }
+func TestMain(m *testing.M) { wiretest.RunWaiting(m) }

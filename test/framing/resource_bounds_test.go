@@ -19,6 +19,9 @@ import (
 // TestServerAllocatesByWhatArrives checks that n bytes on a new connection make the server allocate at most 16 KiB +
 // 4n before the handler runs, whatever they announce.
 func TestServerAllocatesByWhatArrives(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	if servertest.RaceEnabled {
 		t.Skip("the race detector makes pools forget")
 	}
@@ -251,6 +254,9 @@ func timeOf(f func()) time.Duration {
 // TestServerOutlivesAClientThatDoesNotRead pipelines requests without reading the responses: the server must stop
 // reading requests instead of gathering responses forever.
 func TestServerOutlivesAClientThatDoesNotRead(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		wiretest.CheckLeaks(t)
 		var calls int

@@ -31,6 +31,9 @@ func (c *cut) parts() (parts [][]byte) {
 // case gets. The long form also draws cuts into more parts at random. The short forms leave cuts out, other ones in each
 // case.
 func TestServerCutAnywhere(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	servertest.OnTransports(t, func(t *testing.T, on servertest.Transport) {
 		wiretest.CheckLeaks(t)
 		ofEight := 4
