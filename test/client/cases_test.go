@@ -45,6 +45,7 @@ func TestClientCases(t *testing.T) {
 
 // TestClientCasesInMemory plays them in virtual time.
 func TestClientCasesInMemory(t *testing.T) {
+	t.Parallel()
 	cases := wiretest.ClientCases(t, nil)
 	for name, stream := range clientModes {
 		t.Run(name, func(t *testing.T) {

@@ -73,6 +73,9 @@ type clientCut struct {
 // TestClientCutAnywhere sends the response of each small case in two parts, cut at every byte, and wants the result
 // of the uncut response. The long form also draws cuts into more parts at random.
 func TestClientCutAnywhere(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	cases := wiretest.ClientCases(t, smallResponse)
 	for name, stream := range clientModes {
 		t.Run(name, func(t *testing.T) {

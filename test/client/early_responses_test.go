@@ -65,6 +65,7 @@ const noLimit = 1 << 30
 
 // A write that fails ends the call soon, though the server says nothing: for each way in which requests are written.
 func TestClientEndsAfterFailedWrite(t *testing.T) {
+	t.Parallel()
 	for name, fill := range map[string]func(req *gallop.Request){
 		"get":         func(req *gallop.Request) { req.Header.Set("X-Long", strings.Repeat("a", 300)) },
 		"small body":  func(req *gallop.Request) { req.SetBody(make([]byte, 1000)) },

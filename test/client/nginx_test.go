@@ -120,6 +120,7 @@ func TestClientAndNginx(t *testing.T) {
 	for name, secure := range map[string]bool{"http": false, "https": true} {
 		for mode, stream := range clientModes {
 			t.Run(name+", "+mode, func(t *testing.T) {
+				t.Parallel()
 				c := n.client(t, secure, stream)
 				t.Run("100 requests a connection", func(t *testing.T) { n.countRequests(t, c) })
 				t.Run("many callers", func(t *testing.T) { n.manyCallers(t, c) })

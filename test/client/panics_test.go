@@ -327,6 +327,7 @@ func servePanicking(secured *tls.Config) func(net.Conn) error {
 }
 
 func TestClientPanics(t *testing.T) {
+	t.Parallel()
 	for _, tt := range panicking {
 		for _, exits := range []bool{false, true} {
 			for _, waiting := range []bool{false, true} {

@@ -65,6 +65,7 @@ func hammer(t *testing.T, c *gallop.PipelineClient, span time.Duration) {
 }
 
 func TestPipelineClosedPort(t *testing.T) {
+	t.Parallel()
 	for _, conns := range []int{1, 8} {
 		t.Run(fmt.Sprint(conns, " connections"), func(t *testing.T) {
 			g := newGate(errGateClosed)

@@ -169,6 +169,9 @@ func (s *dyingServer) serve(c net.Conn) {
 // with that, those behind it are sent again if that is harmless, and fail with a
 // ClosedError otherwise; nobody gets another one's answer.
 func TestPipelinePeerDies(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	listenTCP(t).Close()
 	for _, resets := range []bool{false, true} {
 		for _, lives := range []int{0, 1, 5} {

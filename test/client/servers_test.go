@@ -142,6 +142,9 @@ func serveTest(t *testing.T, serve func(net.Listener) func(), secure, stream boo
 }
 
 func TestClientAndServers(t *testing.T) {
+	if !wiretest.Beside(t) {
+		return
+	}
 	wiretest.CheckLeaks(t)
 	rounds := 1
 	if wiretest.Full() {

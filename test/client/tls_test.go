@@ -62,6 +62,7 @@ func as(t *testing.T, name string, roots *x509.CertPool) *tls.Config {
 // A session counts only under the configuration that it was made with: it stands for the client's certificate, and for
 // checks of the server's.
 func TestClientResumesSessionsOfTheSameConfigurationOnly(t *testing.T) {
+	t.Parallel()
 	pinned := errors.New("not the pinned certificate")
 	for _, tt := range []struct {
 		name    string
