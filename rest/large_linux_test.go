@@ -51,7 +51,7 @@ func TestLargeBodiesTime(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds take longer")
 	}
-	if !wiretest.Alone(t) {
+	if !wiretest.Beside(t) {
 		return
 	}
 	long := os.Getenv("GALLOP_LARGE") != ""

@@ -152,6 +152,9 @@ func TestLargeBodies(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds allocate more")
 	}
+	if !wiretest.Beside(t) {
+		return
+	}
 	const bounded = 1400 << 10
 	for _, shape := range largeShapes {
 		t.Run(shape.name, func(t *testing.T) {
@@ -273,7 +276,7 @@ func TestLargeBodiesPeak(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds allocate more")
 	}
-	if !wiretest.Alone(t) {
+	if !wiretest.Beside(t) {
 		return
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // or most of the time goes to waiting for threads that sweep
