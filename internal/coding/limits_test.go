@@ -162,6 +162,7 @@ func TestAnnouncedSizesAreNotAllocated(t *testing.T) {
 }
 
 func TestZstdWindowIsAtMost8MiB(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		window byte // RFC 8878 §3.1.1.1.2: exponent and mantissa

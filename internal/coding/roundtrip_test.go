@@ -12,6 +12,7 @@ import (
 var unlimited = Limits{MaxSize: -1, MaxRatio: -1}
 
 func TestReferenceReadsWhatWeWrite(t *testing.T) {
+	t.Parallel()
 	for name, body := range samples() {
 		for _, c := range real {
 			for level := scales[c].least; level <= scales[c].most; level++ {
@@ -31,6 +32,7 @@ func TestReferenceReadsWhatWeWrite(t *testing.T) {
 }
 
 func TestWeReadWhatTheReferenceWrites(t *testing.T) {
+	t.Parallel()
 	for name, body := range samples() {
 		for _, c := range append(real, Identity) {
 			src := reference(t, c, body)
