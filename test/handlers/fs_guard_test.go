@@ -38,6 +38,7 @@ var waysAround = []string{
 }
 
 func TestGuardAndFilesSeeOnePath(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{"private/secret.txt": "SECRET", "public/a.txt": "open", "x/y/z": ""})
 	handlers := map[string]gallop.RequestHandler{
 		"FS": (&gallop.FS{Root: dir, GenerateIndexPages: true}).NewRequestHandler(),

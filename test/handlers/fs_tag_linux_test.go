@@ -11,6 +11,7 @@ import (
 
 // Two versions of one size and one time in whole seconds never share a strong tag.
 func TestFileTagOfTwoVersions(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.txt")
 	at := time.Date(2020, 3, 7, 10, 0, 0, 0, time.UTC)
 	seen := map[string]string{}

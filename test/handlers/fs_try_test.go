@@ -12,6 +12,7 @@ import (
 
 // TestTryServe serves regular files. For anything else, it returns an error and leaves the response alone.
 func TestTryServe(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{"a.txt": "content", "b%20c.txt": "literal", "d/x": ""})
 	files := fstest.MapFS{"a.txt": {Data: []byte("content")}, "b%20c.txt": {Data: []byte("literal")}, "d/x": {}}
 	time.Sleep(ripe)
