@@ -142,6 +142,7 @@ func manyNames(n int) string {
 
 // Which statuses are stored.
 func TestCacheStatuses(t *testing.T) {
+	t.Parallel()
 	explicit := map[int]bool{200: true, 203: true, 204: true, 300: true, 301: true, 302: true, 303: true, 307: true, 308: true, 404: true, 405: true, 410: true, 414: true, 451: true, 501: true}
 	guessed := map[int]bool{200: true, 203: true, 204: true, 300: true, 301: true, 308: true, 404: true, 405: true, 410: true, 414: true, 501: true}
 	for status := 200; status < 600; status++ {

@@ -153,6 +153,7 @@ func TestETagAndCompress(t *testing.T) {
 }
 
 func TestETagMaxBytes(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		most, size int
 		tagged     bool

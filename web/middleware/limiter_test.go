@@ -107,6 +107,7 @@ func TestLimiterRetryAfter(t *testing.T) {
 
 // No client gets more than the algorithm allows, whatever the times of its requests.
 func TestLimiterNeverExceeds(t *testing.T) {
+	t.Parallel()
 	const limit, window = 20, 10 * time.Second
 	requests := 1000
 	if wiretest.Full() {

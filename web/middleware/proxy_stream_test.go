@@ -172,6 +172,7 @@ func TestProxyBodyUntilClose(t *testing.T) {
 
 // A target that pauses for too long in the middle breaks the response off.
 func TestProxyTargetPauses(t *testing.T) {
+	t.Parallel()
 	upstream := scripted(t, func(c net.Conn, r *bufio.Reader) {
 		readHead(r)
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
@@ -493,6 +494,7 @@ func TestProxyBoundedMemory(t *testing.T) {
 }
 
 func TestProxyBackpressure(t *testing.T) {
+	t.Parallel()
 	eachFront(t, func(t *testing.T, start func(middleware.Proxy, ...web.Middleware) front) {
 		t.Parallel()
 		var sent atomic.Int64

@@ -482,6 +482,7 @@ func TestProxyRepeatsOnlyIfSafe(t *testing.T) {
 }
 
 func TestProxyErrors(t *testing.T) {
+	t.Parallel()
 	upstream := scripted(t, func(c net.Conn, r *bufio.Reader) {
 		switch head := readHead(r); {
 		case len(head) == 0:

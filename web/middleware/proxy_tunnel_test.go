@@ -119,7 +119,8 @@ func TestProxyTunnelTargetEnds(t *testing.T) {
 }
 
 func TestProxyTunnelIdle(t *testing.T) {
-	for limit := range wiretest.LongerLimits(200 * time.Millisecond) {
+	t.Parallel()
+	for limit := range wiretest.LongerLimits(500 * time.Millisecond) {
 		if tunnelIsIdle(t, limit) {
 			return
 		}
