@@ -342,7 +342,7 @@ func (st *h2Stream) end() {
 	}
 }
 
-// drop ends a stream whose handler is not called. What there is to send is sent later.
+// drop ends a stream whose handler is not called. It sends nothing, which the caller does later.
 func (st *h2Stream) drop() {
 	c := st.c
 	c.mu.Lock()

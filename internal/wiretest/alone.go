@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"regexp"
@@ -39,7 +40,7 @@ func Alone(t *testing.T) bool {
 		}
 		pattern.WriteString("^" + regexp.QuoteMeta(name) + "$")
 	}
-	args := []string{"-test.run=" + pattern.String(), "-test.timeout=10m"}
+	args := []string{"-test.run=" + pattern.String(), "-test.timeout=" + flag.Lookup("test.timeout").Value.String()}
 	if testing.Verbose() {
 		args = append(args, "-test.v")
 	}
