@@ -309,17 +309,17 @@ func TestProxyExpectContinue(t *testing.T) {
 			return
 		}
 		if !strings.Contains(strings.Join(head, "\n"), "Expect: 100-continue") {
-			io.WriteString(c, "HTTP/1.1 500 No Expect\r\nContent-Length: 0\r\n\r\n")
+			io.WriteString(c, "HTTP/1.1 500 No Expect\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 			return
 		}
 		if strings.HasPrefix(head[0], "POST /refuse") {
-			io.WriteString(c, "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
+			io.WriteString(c, "HTTP/1.1 417 Expectation Failed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 			return
 		}
 		io.WriteString(c, "HTTP/1.1 100 Continue\r\n\r\n")
 		body := make([]byte, 5)
 		io.ReadFull(r, body)
-		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n%s", body)
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\n%s", body)
 	})
 	for _, kind := range []string{"loops", "goroutines"} {
 		f := startFront(t, kind, middleware.Proxy{Targets: []string{upstream}})
