@@ -88,7 +88,7 @@ type h2Share struct {
 const h2LookAfter = 4 << 10
 
 // h2MostShare is how long a connection is served after the first look at the clock, while others may wait.
-const h2MostShare = int64(25 * time.Microsecond)
+const h2MostShare = int64(50 * time.Microsecond)
 
 // use counts the work of an event.
 func (s *h2Share) use(work int) {

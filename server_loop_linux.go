@@ -400,16 +400,33 @@ func (q *h2Ready) serve(w *poll.Worker) {
 }
 
 // callPending calls the handlers of fast requests of a connection that is parked. If one of them takes long, another worker
-// serves the connection, and calls those that are left.
+// serves the connection, and calls those that are left. If all of them together take longer than the share of a connection, the
+// loop serves other connections before it calls those that are left.
 func (c *h2Conn) callPending(w *poll.Worker) {
 	done := false
+	start := int64(0)
 	defer func() {
 		if !done { // a handler has ended the goroutine
 			c.wake()
 		}
 	}()
-	for {
+	for n := 1; ; n++ {
+		over := false
+		if n%callsPerLook == 0 && w.Leads() {
+			now := h2Now()
+			if start == 0 {
+				start = now
+			}
+			over = now-start >= h2MostShare
+		}
 		c.mu.Lock()
+		if over && c.pending.first != nil {
+			done = true
+			c.flush()
+			c.unlock()
+			c.wake()
+			return
+		}
 		st := c.pending.pop()
 		if st == nil {
 			done = true
@@ -431,6 +448,9 @@ func (c *h2Conn) callPending(w *poll.Worker) {
 		st.serve()
 	}
 }
+
+// callsPerLook is how many handlers are called between two looks at the clock.
+const callsPerLook = 8
 
 // isBatched reports whether the worker that serves the stream flushes after it has served others.
 func (st *h2Stream) isBatched() bool { return st.onLoop && st.seat.Worker.Leads() }

@@ -1,8 +1,11 @@
 package http2flood
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -200,4 +203,63 @@ func TestMaxConcurrentHandlersOfConns(t *testing.T) {
 			t.Errorf("%d handlers ran at a time, %d at the end", most, s.running.Load())
 		}
 	})
+}
+
+// The handlers for many requests of a connection, each of which returns soon, do not hold up another connection of the loop.
+func TestManyFastHandlers(t *testing.T) {
+	const requests, rounds = 90, 21
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var busy, calls, seen atomic.Int64
+	s := start(t, gallop.EngineLoop, func(s *gallop.Server) {
+		s.Handler = func(ctx *gallop.RequestCtx) {
+			if int64(ctx.ConnID()) != busy.Load() {
+				seen.Store(calls.Load())
+				return
+			}
+			for from := time.Now(); time.Since(from) < 10*time.Microsecond; {
+			}
+			calls.Add(1)
+		}
+	})
+	var clients [2]*plainClient
+	for i := range clients {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if clients[i], err = newPlainClient(conn); err != nil {
+			t.Fatal(err)
+		}
+		for range 100 { // the server learns that the handler is fast
+			if err := clients[i].send(1); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := clients[i].receive(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	busy.Store(2) // the second connection
+	between := make([]int64, rounds)
+	for i := range between {
+		before := calls.Load()
+		if err := errors.Join(clients[1].send(requests), clients[0].send(1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := clients[0].receive(nil); err != nil {
+			t.Fatal(err)
+		}
+		between[i] = seen.Load() - before
+		for got := 0; got < requests; {
+			n, err := clients[1].receive(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += n
+		}
+	}
+	if slices.Sort(between); between[rounds/4] > requests/3 { // a busy machine makes handlers slow at times, which then run elsewhere
+		t.Errorf("handlers of the other connection that were called first: %v", between)
+	}
 }
