@@ -428,11 +428,24 @@ for url in sys.argv[1:]:
     print("done")
 `
 
+// pythonForEach runs a script for each of several URLs. The modules are loaded only once.
+const pythonForEach = `
+import runpy, sys
+script, urls = sys.argv[1], sys.argv[2:]
+for url in urls:
+    sys.argv = [script, url]
+    try:
+        runpy.run_path(script)
+    except BaseException:
+        print("with", url, file=sys.stderr)
+        raise
+`
+
 func TestPython(t *testing.T) {
 	t.Parallel()
 	python := ""
 	for _, name := range []string{os.Getenv("GALLOP_TEST_PYTHON"), "python3", "/usr/bin/python3"} {
-		if name != "" && exec.Command(name, "-c", "import h2, httpx").Run() == nil {
+		if name != "" && pythonHas(name, "h2", "httpx") {
 			python = name
 			break
 		}
@@ -440,8 +453,23 @@ func TestPython(t *testing.T) {
 	if python == "" {
 		t.Skip("there is no Python with the modules h2 and httpx: install python3-h2 and python3-httpx to test with them")
 	}
-	onSites(t, func(w *site) {
-		w.want("h2", w.run(python, w.file("frames.py", []byte(pythonClient)), w.plain), "done\n")
-		w.want("httpx", w.run(python, w.file("client.py", []byte(httpxClient)), w.plain, w.tls), "done\ndone\n")
+	loop, goroutine := serve(t, gallop.EngineLoop), serve(t, gallop.EngineGoroutine)
+	t.Run("h2", func(t *testing.T) {
+		t.Parallel()
+		w := site{t: t, dir: loop.dir}
+		frames := w.file("frames.py", []byte(pythonClient))
+		w.want("h2", w.run(python, "-c", pythonForEach, frames, loop.plain, goroutine.plain), "done\ndone\n")
 	})
+	t.Run("httpx", func(t *testing.T) {
+		t.Parallel()
+		w := site{t: t, dir: loop.dir}
+		client := w.file("client.py", []byte(httpxClient))
+		w.want("httpx", w.run(python, "-c", pythonForEach, client, loop.plain, loop.tls, goroutine.plain, goroutine.tls), strings.Repeat("done\n", 4))
+	})
+}
+
+// pythonHas reports whether a Python has modules. It does not load them, which takes long.
+func pythonHas(python string, modules ...string) bool {
+	const script = "import importlib.util, sys; sys.exit(not all(importlib.util.find_spec(m) for m in sys.argv[1:]))"
+	return exec.Command(python, append([]string{"-c", script}, modules...)...).Run() == nil
 }

@@ -400,7 +400,7 @@ async def app(scope, receive, send):
 func TestHypercorn(t *testing.T) {
 	t.Parallel()
 	const python = "/usr/bin/python3"
-	if exec.Command(python, "-c", "import hypercorn").Run() != nil {
+	if !pythonHas(python, "hypercorn") {
 		t.Skip("there is no hypercorn: install python3-hypercorn to test with it")
 	}
 	p := newPeer(t)
