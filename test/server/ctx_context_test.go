@@ -193,8 +193,8 @@ func TestTimeoutCutsOffTheBody(t *testing.T) {
 }
 
 // Contexts that are derived from a request's look at it when they end, while the handler may set values. The race detector judges.
+// It is not parallel, because it keeps a processor busy until its timers fire.
 func TestDerivedContextsBesideUserValues(t *testing.T) {
-	t.Parallel()
 	var ctx gallop.RequestCtx
 	ctx.Init(&gallop.Request{}, nil, nil)
 	for i := range 200 {
