@@ -40,11 +40,7 @@ func TestAgainQueue(t *testing.T) {
 // A connection that is served again and again does not keep the loop from others, however the loop waits.
 func TestRequeueOnTheSystem(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer at.Close()
+	at := listenLocally(t)
 	var busy atomic.Pointer[Conn]
 	var stop atomic.Bool
 	h := &hooks{}
@@ -66,21 +62,15 @@ func TestRequeueOnTheSystem(t *testing.T) {
 			}
 		}
 	}
-	g, err := NewGroup(h, 1, nil, 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, _ := at.(*net.TCPListener).SyscallConn()
-	ln, err := g.Listen(raw, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, end := startGroup(t, h, at)
 	defer stop.Store(true) // also if the test fails
 	var conns [2]net.Conn
 	for i := range conns {
-		if conns[i], err = net.Dial("tcp", at.Addr().String()); err != nil {
+		c, err := net.Dial("tcp", at.Addr().String())
+		if err != nil {
 			t.Fatal(err)
 		}
+		conns[i] = c
 		_ = conns[i].SetDeadline(time.Now().Add(10 * time.Second))
 		_, _ = conns[i].Write([]byte("first"))
 		wantText(t, conns[i], "first")
@@ -100,9 +90,7 @@ func TestRequeueOnTheSystem(t *testing.T) {
 	for _, c := range conns {
 		_ = c.Close()
 	}
-	ln.End()
-	g.Leave()
-	<-g.closed
+	end()
 }
 
 // Many connections that expire together do not keep the loop from others, even if each has another worker lead the loop.
@@ -119,11 +107,7 @@ func TestExpiryOnTheSystem(t *testing.T) {
 // expireTogether has connections expire in the same tick, soon. It returns false if they could not be parked before.
 func expireTogether(t *testing.T, soon time.Duration) bool {
 	const slow = 200
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer at.Close()
+	at := listenLocally(t)
 	var good net.Conn
 	var parked, expired, sentAt, servedAt atomic.Int64
 	tick := Now().Add(soon).tick()
@@ -156,23 +140,14 @@ func expireTogether(t *testing.T, soon time.Duration) bool {
 		}
 		c.Finish()
 	}
-	g, err := NewGroup(h, 1, nil, 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, _ := at.(*net.TCPListener).SyscallConn()
-	ln, err := g.Listen(raw, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, end := startGroup(t, h, at)
+	var err error
 	if good, err = net.Dial("tcp", at.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
 		_ = good.Close()
-		ln.End()
-		g.Leave()
-		<-g.closed
+		end()
 	}()
 	for range slow {
 		c, err := net.Dial("tcp", at.Addr().String())
@@ -204,11 +179,7 @@ func expireTogether(t *testing.T, soon time.Duration) bool {
 func TestTimeOfRequeued(t *testing.T) {
 	const busyConns, rounds, took = 12, 21, 200 * time.Microsecond
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer at.Close()
+	at := listenLocally(t)
 	var busy, served, sentAt, servedAt atomic.Int64
 	h := &hooks{}
 	h.serve = func(_ *Worker, c *Conn) {
@@ -236,20 +207,14 @@ func TestTimeOfRequeued(t *testing.T) {
 			}
 		}
 	}
-	g, err := NewGroup(h, 1, nil, 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, _ := at.(*net.TCPListener).SyscallConn()
-	ln, err := g.Listen(raw, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, end := startGroup(t, h, at)
 	var conns [busyConns + 1]net.Conn
 	for i := range conns {
-		if conns[i], err = net.Dial("tcp", at.Addr().String()); err != nil {
+		c, err := net.Dial("tcp", at.Addr().String())
+		if err != nil {
 			t.Fatal(err)
 		}
+		conns[i] = c
 		_ = conns[i].SetDeadline(time.Now().Add(10 * time.Second))
 	}
 	for _, c := range conns[1:] {
@@ -268,9 +233,7 @@ func TestTimeOfRequeued(t *testing.T) {
 	for _, c := range conns {
 		_ = c.Close()
 	}
-	ln.End()
-	g.Leave()
-	<-g.closed
+	end()
 	slices.Sort(between)
 	if got := between[rounds/2]; got > 6 {
 		t.Errorf("%d connections are served between an event and its connection (median of %d)", got, rounds)

@@ -166,14 +166,40 @@ func TestExpiryOfMany(t *testing.T) {
 	t.Fatal("the first connections expired before the last ones were accepted")
 }
 
-// expireMany has connections expire at the same time, soon. It returns false if they could not be accepted before.
-func expireMany(t *testing.T, soon time.Duration) bool {
-	const many = 300
+// listenLocally returns a listener until the test ends.
+func listenLocally(t *testing.T) net.Listener {
+	t.Helper()
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer at.Close()
+	t.Cleanup(func() { at.Close() })
+	return at
+}
+
+// startGroup starts a group of one loop that accepts the connections of a listener. end ends it when they are closed.
+func startGroup(t *testing.T, h *hooks, at net.Listener) (g *Group, end func()) {
+	t.Helper()
+	g, err := NewGroup(h, 1, nil, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := at.(*net.TCPListener).SyscallConn()
+	ln, err := g.Listen(raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, func() {
+		ln.End()
+		g.Leave()
+		<-g.closed
+	}
+}
+
+// expireMany has connections expire at the same time, soon. It returns false if they could not be accepted before.
+func expireMany(t *testing.T, soon time.Duration) bool {
+	const many = 300
+	at := listenLocally(t)
 	by := Now().Add(soon)
 	var accepted, expired, before atomic.Int64
 	good, err := net.Dial("tcp", at.Addr().String())
@@ -208,21 +234,9 @@ func expireMany(t *testing.T, soon time.Duration) bool {
 		}
 		c.Finish()
 	}
-	g, err := NewGroup(h, 1, nil, 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, _ := at.(*net.TCPListener).SyscallConn()
-	ln, err := g.Listen(raw, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		good.Close()
-		ln.End()
-		g.Leave()
-		<-g.closed
-	}()
+	_, end := startGroup(t, h, at)
+	defer end()
+	defer good.Close()
 	_, _ = good.Write([]byte("request")) // so that it does not expire
 	wantText(t, good, "request")
 	for range many {
