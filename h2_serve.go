@@ -84,8 +84,10 @@ type h2Share struct {
 	over bool
 }
 
-// h2LookAfter is how much work a connection does between two looks at the clock. Most connections never look.
-const h2LookAfter = 4 << 10
+const (
+	h2LookAfter = 4 << 10         // how much work a connection does between two looks at the clock; most connections never look
+	h2CallWork  = h2LookAfter / 8 // a call of a handler on the loop
+)
 
 // h2MostShare is how long a connection is served after the first look at the clock, while others may wait.
 const h2MostShare = int64(50 * time.Microsecond)

@@ -404,32 +404,20 @@ func (q *h2Ready) serve(w *poll.Worker) {
 // loop serves other connections before it calls those that are left.
 func (c *h2Conn) callPending(w *poll.Worker) {
 	done := false
-	start := int64(0)
 	defer func() {
-		if !done { // a handler has ended the goroutine
+		if !done { // a handler has ended the goroutine, or some are left
 			c.wake()
 		}
 	}()
-	for n := 1; ; n++ {
-		over := false
-		if n%callsPerLook == 0 && w.Leads() {
-			now := h2Now()
-			if start == 0 {
-				start = now
-			}
-			over = now-start >= h2MostShare
-		}
+	var share h2Share
+	for {
 		c.mu.Lock()
-		if over && c.pending.first != nil {
-			done = true
-			c.flush()
-			c.unlock()
-			c.wake()
-			return
+		var st *h2Stream
+		if !share.over {
+			st = c.pending.pop()
 		}
-		st := c.pending.pop()
 		if st == nil {
-			done = true
+			done = c.pending.first == nil
 			c.flush()
 			c.unlock()
 			return
@@ -446,11 +434,9 @@ func (c *h2Conn) callPending(w *poll.Worker) {
 		w.ServeIfOvertaken(&c.lc.Conn)
 		st.seat, st.onLoop = c.srv.conns.SeatAt(w, st.what), true
 		st.serve()
+		share.use(h2CallWork)
 	}
 }
-
-// callsPerLook is how many handlers are called between two looks at the clock.
-const callsPerLook = 8
 
 // isBatched reports whether the worker that serves the stream flushes after it has served others.
 func (st *h2Stream) isBatched() bool { return st.onLoop && st.seat.Worker.Leads() }
