@@ -60,18 +60,24 @@ func TestPerVUIterations(t *testing.T) {
 	})
 }
 
+// slow returns a handler that takes d, and notes in most how many requests it serves at a time.
+func slow(d time.Duration, most *atomic.Int64) http.HandlerFunc {
+	var at atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		n := at.Add(1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		time.Sleep(d)
+		at.Add(-1)
+		ok(w, r)
+	}
+}
+
 func TestConstantVUs(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
-		var at, most atomic.Int64
-		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
-			n := at.Add(1)
-			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-			}
-			time.Sleep(10 * time.Millisecond)
-			at.Add(-1)
-			ok(w, r)
-		})
+		var most atomic.Int64
+		o := tr.serve(t, slow(10*time.Millisecond, &most))
 		sum := tr.load(t, t.Context(), o, scenario1(get("/"), script.Load{VUs: 4, Duration: 300 * time.Millisecond, Grace: time.Minute}))
 		if n := sum.series[0].Done; n > 4*30+4 || n < 8 || most.Load() != 4 {
 			t.Errorf("%d requests, %d at a time", n, most.Load())
@@ -184,15 +190,8 @@ func TestSendsWhenDue(t *testing.T) {
 func TestConnsLimit(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, tr transport) {
-		var at, most atomic.Int64
-		o := tr.serve(t, func(w http.ResponseWriter, r *http.Request) {
-			n := at.Add(1)
-			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-			}
-			time.Sleep(20 * time.Millisecond)
-			at.Add(-1)
-			ok(w, r)
-		})
+		var most atomic.Int64
+		o := tr.serve(t, slow(20*time.Millisecond, &most))
 		o.Conns, o.Streams = 2, 1
 		l := script.Load{Executor: script.ConstantArrivalRate, Rate: 200, Duration: 500 * time.Millisecond, Grace: time.Minute}
 		sum := tr.load(t, t.Context(), o, scenario1(get("/"), l))
