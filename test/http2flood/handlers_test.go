@@ -211,6 +211,7 @@ func TestManyFastHandlers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var busy, calls, seen atomic.Int64
 	s := start(t, gallop.EngineLoop, func(s *gallop.Server) {
+		s.Dispatch = gallop.DispatchInline // also after a handler that was interrupted
 		s.Handler = func(ctx *gallop.RequestCtx) {
 			if int64(ctx.ConnID()) != busy.Load() {
 				seen.Store(calls.Load())
@@ -231,13 +232,11 @@ func TestManyFastHandlers(t *testing.T) {
 		if clients[i], err = newPlainClient(conn); err != nil {
 			t.Fatal(err)
 		}
-		for range 100 { // the server learns that the handler is fast
-			if err := clients[i].send(1); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := clients[i].receive(nil); err != nil {
-				t.Fatal(err)
-			}
+		if err := clients[i].send(1); err != nil { // so that the connections are accepted in this order
+			t.Fatal(err)
+		}
+		if _, err := clients[i].receive(nil); err != nil {
+			t.Fatal(err)
 		}
 	}
 	busy.Store(2) // the second connection
@@ -259,7 +258,7 @@ func TestManyFastHandlers(t *testing.T) {
 			got += n
 		}
 	}
-	if slices.Sort(between); between[rounds/4] > requests/3 { // a busy machine makes handlers slow at times, which then run elsewhere
+	if slices.Sort(between); between[rounds/4] > requests/3 { // on a busy machine, some rounds are interrupted
 		t.Errorf("handlers of the other connection that were called first: %v", between)
 	}
 }
