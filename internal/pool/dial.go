@@ -124,7 +124,6 @@ func (p *Pool) awaitDial(ctx context.Context, deadline time.Time, d *dialing, ca
 	select {
 	case <-d.over:
 	case <-ctx.Done():
-		cancel()
 		p.mu.Lock()
 		ended := p.endDial(d, nil, p.opts.Ended(ctx), nil)
 		if d.left = ended; ended {
@@ -134,6 +133,7 @@ func (p *Pool) awaitDial(ctx context.Context, deadline time.Time, d *dialing, ca
 			}
 		}
 		p.mu.Unlock()
+		cancel()    // not earlier, or the call could end with the error of the cancelled dial
 		if !ended { // at the same time
 			<-d.over
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +77,43 @@ func TestDialThatOutlivesItsCall(t *testing.T) {
 				}
 				w.counts(tc.open, idle)
 			})
+		})
+	}
+}
+
+// The end of a call cancels its dial. The call has the error of its context even if the cancelled dial fails at once.
+func TestCancelledDial(t *testing.T) {
+	for _, deadline := range []time.Duration{0, time.Second} {
+		var dial atomic.Value // its context
+		dialErr := func() error { return dial.Load().(context.Context).Err() }
+		in(t, func(o *Options) {
+			o.Dial = func(ctx context.Context, _ time.Time) (*Member, error) {
+				dial.Store(ctx)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			ended := o.Ended
+			o.Ended = func(ctx context.Context) error {
+				if err := dialErr(); err != nil {
+					t.Errorf("the dial ended before the call: %v", err)
+				}
+				return ended(ctx)
+			}
+		}, func(w *world) {
+			ctx, cancel := context.WithCancel(w.Context())
+			var until time.Time
+			if deadline > 0 {
+				until = time.Now().Add(deadline)
+			} else {
+				time.AfterFunc(time.Second, cancel)
+			}
+			c := w.start(ctx, until, false)
+			time.Sleep(time.Second)
+			if !w.ended(c) || !errors.Is(c.err, errEnded) || dialErr() == nil {
+				t.Errorf("error %v, the dial: %v", c.err, dialErr())
+			}
+			w.counts(0, 0)
+			cancel()
 		})
 	}
 }
