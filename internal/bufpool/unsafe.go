@@ -9,3 +9,6 @@ import "unsafe"
 func pack(b []byte) *byte { return unsafe.SliceData(b) }
 
 func unpack(p *byte, class int) []byte { return unsafe.Slice(p, MinSize<<class)[:0] }
+
+// sliceFrom returns the slice of n elements whose first one Slices.Put has stored.
+func sliceFrom[T any](first *T, n int) []T { return unsafe.Slice(first, n) }
