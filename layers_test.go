@@ -46,7 +46,7 @@ var layers = map[string]layer{
 	"internal/files":     {ours: []string{"internal/ascii", "internal/clock", "internal/mediatype", "internal/target", "negotiate"}},
 	"internal/filetree":  {},
 	"internal/h2client":  {ours: []string{"internal/bufpool", "internal/clock", "internal/field", "internal/hpack", "internal/http2", "internal/message", "internal/poll"}, tests: []string{"golang.org/x/net/http2"}},
-	"internal/hpack":     {ours: []string{"internal/ascii", "internal/field"}, tests: []string{"golang.org/x/net/http2/hpack"}, sansIO: true},
+	"internal/hpack":     {ours: []string{"internal/ascii", "internal/bufpool", "internal/field"}, tests: []string{"golang.org/x/net/http2/hpack"}, sansIO: true},
 	"internal/http1":     {ours: []string{"internal/ascii", "internal/field", "internal/message", "internal/target"}, sansIO: true},
 	"internal/http2":     {ours: []string{"internal/ascii", "internal/bufpool", "internal/field", "internal/hpack", "internal/message", "internal/target"}, tests: []string{"golang.org/x/net/http2"}, sansIO: true},
 	"internal/list":      {},

@@ -297,7 +297,7 @@ const keptHead = 8 << 10
 func (call *Call) recycle() {
 	c := call.c
 	if cap(call.msg.Buf) > keptHead {
-		call.msg.Buf = nil
+		bufpool.Release(&call.msg.Buf)
 	}
 	if call.trailers.Len() > 0 {
 		call.trailers.Reset()

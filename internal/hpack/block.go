@@ -1,5 +1,7 @@
 package hpack
 
+import "github.com/gallop-http/gallop/internal/bufpool"
+
 // Limits limits what a field block may hold. All lengths are those after decoding.
 type Limits struct {
 	List   int // maximum size of the list: names and values, and FieldOverhead for each field (RFC 9113 §10.5.1)
@@ -24,7 +26,7 @@ type Limits struct {
 // are only counted. If such a field goes into the table, Out holds it for a moment. The fields in Out therefore take at most
 // Limits.List bytes, and that moment the size of the table in addition.
 type Block struct {
-	Out     []byte // the fields' bytes
+	Out     []byte // the fields' bytes; grown with bufpool
 	MaxSize int64  // the size of the list beyond which decoding ends with ErrListFarTooLarge; 0 means no such limit
 	Field          // the field that Next decoded
 
@@ -127,6 +129,7 @@ func (b *Block) indexedStatic(e *staticEntry) bool {
 	}
 	b.ID, b.Pseudo, b.Form, b.Sensitive = e.id, e.pseudo, 0, false
 	b.setSpans(e.shown, len(e.value))
+	b.reserve(len(e.text))
 	b.Out = append(b.Out, e.text...)
 	return true
 }
@@ -142,8 +145,16 @@ func (b *Block) indexedDynamic(e *entry) bool {
 		name, start = 0, e.valueStart()
 	}
 	b.setSpans(name, value)
+	b.reserve(name + value)
 	b.Out = b.d.table.appendText(b.Out, start, name+value)
 	return true
+}
+
+// reserve makes room for n bytes in Out. A large Out comes from a pool, so that large blocks leave no garbage.
+func (b *Block) reserve(n int) {
+	if n > cap(b.Out)-len(b.Out) && len(b.Out)+n > bufpool.MinSize {
+		b.Out = bufpool.Grow(b.Out, n)
+	}
 }
 
 // setSpans says that a name and a value of these lengths follow at the end of Out.

@@ -60,6 +60,7 @@ func (b *Block) literalName(mask byte, room int) (static string, n int) {
 	b.ID, b.Pseudo = e.id, e.pseudo
 	if e.pseudo == Regular && len(e.name) <= room {
 		b.Name = field.Span{Off: uint32(len(b.Out)), Len: uint32(len(e.name))}
+		b.reserve(len(e.name))
 		b.Out = append(b.Out, e.name...)
 	}
 	return e.name, len(e.name)
@@ -75,6 +76,7 @@ func (b *Block) dynamicName(age, room int) (n int) {
 	b.ID, b.Pseudo, b.Form = e.id, e.pseudo, e.form&BadName
 	if n = int(e.nameLen); n <= room {
 		b.Name = field.Span{Off: uint32(len(b.Out)), Len: uint32(n)}
+		b.reserve(n)
 		b.Out = t.appendText(b.Out, e.start, n)
 	}
 	return n
@@ -111,6 +113,7 @@ func (b *Block) text(room int) (s field.Span, n int) {
 	if huffman {
 		n = b.decode(raw, room)
 	} else if n <= room {
+		b.reserve(n)
 		b.Out = append(b.Out, raw...)
 	}
 	s.Len = uint32(len(b.Out)) - s.Off
@@ -128,6 +131,7 @@ func (b *Block) decode(raw []byte, room int) int {
 			return n
 		}
 	}
+	b.reserve(maxDecoded(len(raw)) + spare)
 	mark := len(b.Out)
 	out, err := appendDecoded(b.Out, raw)
 	if err != nil {

@@ -23,6 +23,9 @@ func (d *Decoder) Init() {
 	d.table.setMax(DefaultTableSize)
 }
 
+// Free gives back the memory of the table. d must not be used any more.
+func (d *Decoder) Free() { d.table.free() }
+
 // SetMaxTableSize makes n the largest table that the peer may use, at most [MaxTableSize]. Call it when the peer has
 // acknowledged SETTINGS_HEADER_TABLE_SIZE. A larger size may also take effect when the setting is sent.
 //

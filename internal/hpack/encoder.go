@@ -37,6 +37,9 @@ func (e *Encoder) Init(limit int) {
 	e.resize()
 }
 
+// Free gives back the memory of the table. e must not be used any more.
+func (e *Encoder) Free() { e.table.free() }
+
 // SetPeerMaxTableSize applies a SETTINGS_HEADER_TABLE_SIZE of the peer. The next block begins with the table size update
 // that RFC 9113 §4.3.1 requires, if any.
 func (e *Encoder) SetPeerMaxTableSize(n uint32) {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
 )
 
@@ -43,6 +44,9 @@ func (e *entry) size() uint32 { return uint32(e.nameLen) + uint32(e.valueLen) + 
 
 func (e *entry) valueStart() uint32 { return e.start + uint32(e.nameLen) }
 
+// entryPool has rings of entries that tables have outgrown, or do not need any more.
+var entryPool bufpool.Slices[entry]
+
 // Capacities of the rings when the first entry is added. Both are powers of two.
 const (
 	firstText    = 64
@@ -63,8 +67,15 @@ func (t *table) setMax(n int) {
 	t.changes++
 	t.evict(t.max)
 	if t.max == 0 {
-		t.text, t.entries = nil, nil
+		t.free()
 	}
+}
+
+// free gives back the memory of a table without entries, or of one that is not needed any more.
+func (t *table) free() {
+	bufpool.Release(&t.text)
+	entryPool.Put(t.entries)
+	t.entries = nil
 }
 
 // evict drops the oldest entries until the size is at most n.
@@ -123,18 +134,25 @@ func (t *table) reserve(n uint32) {
 
 // growText moves the bytes from position oldest on to a larger ring. Their positions stay the same.
 func (t *table) growText(oldest uint32, n int) {
-	fresh := make([]byte, n)
+	var fresh []byte
+	if n < bufpool.MinSize {
+		fresh = make([]byte, n)
+	} else {
+		fresh = bufpool.Get(n)[:n]
+	}
 	for p := oldest; p != t.end; p++ {
 		fresh[p&uint32(n-1)] = t.text[p&uint32(len(t.text)-1)]
 	}
+	bufpool.Put(t.text)
 	t.text = fresh
 }
 
 func (t *table) growEntries(n int) {
-	fresh := make([]entry, n)
+	fresh := entryPool.Get(n)
 	for i := t.added - t.count; i != t.added; i++ {
 		fresh[i&uint32(n-1)] = t.entries[i&uint32(len(t.entries)-1)]
 	}
+	entryPool.Put(t.entries)
 	t.entries = fresh
 }
 

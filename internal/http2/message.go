@@ -16,7 +16,7 @@ import (
 // Data events have the bytes of the tunnel.
 type Message struct {
 	Head *message.Head
-	Buf  []byte // the bytes of the head; grown as needed
+	Buf  []byte // the bytes of the head; grown with bufpool
 
 	Scheme   field.Span // of a request; empty for CONNECT
 	Protocol field.Span // of an extended CONNECT (RFC 8441)
