@@ -22,6 +22,14 @@ func (c *h2Conn) borrow() {
 	}
 }
 
+// returnOut takes the buffer of the output back, which is empty. c is locked.
+func (c *h2Conn) returnOut() {
+	if c.lent {
+		c.lent = false
+		bufpool.Put(c.engine.LendOut(nil))
+	}
+}
+
 // isUnsent reports whether there is output. c is locked.
 func (c *h2Conn) isUnsent() bool {
 	return len(c.engine.Out()) > 0 || c.lc != nil && c.pusher.Unsent() > 0
@@ -49,9 +57,8 @@ func (c *h2Conn) flush() {
 	default:
 		c.push()
 	}
-	if len(c.engine.Out()) == 0 && c.lent {
-		c.lent = false
-		bufpool.Put(c.engine.LendOut(nil))
+	if len(c.engine.Out()) == 0 {
+		c.returnOut()
 	}
 }
 
@@ -135,9 +142,7 @@ func (c *h2Conn) sent(n int, err error) {
 		if c.failed == nil {
 			c.failed = err
 		}
-		for _, st := range c.streams {
-			st.lost(err)
-		}
+		c.loseStreams(err)
 		c.engine.Sent(len(c.engine.Out()))
 		c.wake()
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// newH2 returns the wire of a connection that seat serves. input is what has arrived of it.
+// newH2 returns the wire of a connection that seat serves. input is what has arrived of it, in a buffer from
+// bufpool that the wire owns.
 func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 	c := &h2Conn{srv: s, nc: seat.NC, id: seat.ID, lc: seat.Loop.Conn, seat: seat, served: 1}
 	began, _ := seat.Begun()
@@ -39,7 +40,7 @@ func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 	seat.RunsApart(true)                         // Stats counts streams
 	c.active = seat.TLS == nil && len(input) > 0 // as HTTP/1 has reported
 	seat.OwnReports, seat.Wakeable = true, c.lc == nil
-	c.keep(input)
+	c.partial = input
 	if s.h2.add(c) {
 		c.engine.Shutdown()
 	}
@@ -263,10 +264,17 @@ func (c *h2Conn) settled() {
 	}
 }
 
-// drop takes the connection of a loop out of the table, if it is closed and no handler uses it any more. c is locked.
+// drop gives memory back if the connection is over and no handler uses it any more. When the connection of a loop is closed, drop also
+// takes it out of the table. c is locked.
 func (c *h2Conn) drop() {
-	if c.lc != nil && c.over && c.held == 0 && !c.lingers {
-		c.srv.conns.Table.Drop(&c.lc.Entry)
+	if c.over && c.held == 0 {
+		c.freeStreams()
+		c.engine.Free()
+		c.engine.Sent(len(c.engine.Out()))
+		c.returnOut()
+		if c.lc != nil && !c.lingers {
+			c.srv.conns.Table.Drop(&c.lc.Entry)
+		}
 	}
 	c.changed()
 }
@@ -321,9 +329,7 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	c.farewell(seat)
 	c.mu.Lock()
 	c.over = true
-	for _, st := range c.streams {
-		st.lost(errH2Over)
-	}
+	c.loseStreams(errH2Over)
 	pending := c.waiting
 	c.dropTunnels()
 	c.waiting = 0

@@ -75,6 +75,7 @@ type h2Stream struct {
 	restTail *field.List
 	tail     field.List // trailers of the request, which the handler does not see yet
 	tailErr  error      // why they are refused
+	isRest   bool       // it has no exchange, see leaveRest
 	trimmed  bool       // trim has replaced the buffer of a response that waits
 	handled  bool       // the handler has returned, and its response is complete but for rest
 	opener   *h2Stream  // of a tunnel: the stream of its request, until the handler has returned
@@ -374,11 +375,16 @@ func (st *h2Stream) leave() {
 	}
 }
 
+// restStreams has streams without an exchange, see leaveRest.
+var restStreams = sync.Pool{New: func() any { return new(h2Stream) }}
+
 // leaveRest leaves the rest of the response to a stream without an exchange, which takes less memory while it waits for its
 // client. The lock of c is held.
 func (st *h2Stream) leaveRest() {
 	body := &st.x.ctx.Response.body
-	rest := &h2Stream{c: st.c, id: st.id, slot: st.slot, judged: true, ended: true, handled: true, cutRead: true}
+	rest := restStreams.Get().(*h2Stream)
+	rest.c, rest.id, rest.slot = st.c, st.id, st.slot
+	rest.isRest, rest.judged, rest.ended, rest.handled, rest.cutRead = true, true, true, true, true
 	rest.rest, rest.restEnds, rest.body.buf = st.rest, st.restEnds, body.buf
 	rest.writeBy.Store(st.writeBy.Load())
 	rest.keep(cap(body.buf))
@@ -406,7 +412,13 @@ func (st *h2Stream) close() {
 // recycle makes the stream ready for another request.
 func (st *h2Stream) recycle() {
 	x, set := st.x, &st.c.srv.set
-	if st.body.release(); x == nil { // see leaveRest
+	st.body.release()
+	switch {
+	case st.isRest:
+		*st = h2Stream{}
+		restStreams.Put(st)
+		return
+	case x == nil: // a tunnel
 		return
 	}
 	if s := x.ctx.stream.Load(); s != nil && s.left { // a handler that has timed out still uses the request, see abandon
@@ -421,7 +433,7 @@ func (st *h2Stream) recycle() {
 		bufpool.PoisonBytes(st.msg.Buf)
 	}
 	if cap(st.msg.Buf) > keptHead {
-		st.msg.Buf = nil
+		bufpool.Release(&st.msg.Buf)
 	}
 	x.awaits100 = false
 	st.c, st.excess, st.reason = nil, nil, nil

@@ -197,7 +197,7 @@ func (c *h2Conn) lookAtTimes() {
 		}
 	}
 	if c.held == 0 && now-c.times.idle >= int64(h2Tick) {
-		c.streams = nil
+		c.freeStreams()
 		c.engine.Shrink()
 	}
 	c.flush()

@@ -285,7 +285,7 @@ func (st *h2Stream) breakTunnel() {
 	st.c.borrow()
 	st.c.engine.Reset(st.id, http2.ProtocolError)
 	st.c.health.note(errTunnelTrailers)
-	st.lost(&h2Reset{http2.ProtocolError, errTunnelTrailers})
+	st.lost((*h2StreamError)(errTunnelTrailers))
 }
 
 // errTunnelTrailers is why a tunnel is reset that gets trailers.

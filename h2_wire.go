@@ -239,7 +239,7 @@ func (c *h2Conn) take(ev *http2.Event) (more bool) {
 		c.streams[ev.Slot].trailers(&c.spare.msg, ev.Excess)
 	case http2.Reset:
 		c.health.note(ev.Err)
-		c.streams[ev.Slot].lost(&h2Reset{ev.Code, ev.Err})
+		c.streams[ev.Slot].lost(resetBy(ev))
 	case http2.Rejected:
 		c.health.note(ev.Err)
 	case http2.Pong:
@@ -262,7 +262,10 @@ func (c *h2Conn) opened(ev *http2.Event) {
 	st.excess, st.ended = ev.Excess, ev.End
 	st.change.L = &c.mu
 	for len(c.streams) <= ev.Slot {
-		c.streams = append(c.streams, nil)
+		grown := h2Slots.Get(max(4, 2*len(c.streams)))
+		copy(grown, c.streams)
+		h2Slots.Put(c.streams)
+		c.streams = grown
 	}
 	c.streams[ev.Slot] = st
 	c.held++
@@ -270,18 +273,42 @@ func (c *h2Conn) opened(ev *http2.Event) {
 	c.todo.push(st)
 }
 
-// h2Reset is why a stream was reset by its client, or because of an error of its client.
-type h2Reset struct {
-	code http2.Code
-	err  *http2.Error // nil if the client has reset it
+// h2Slots has arrays for the streams of connections, by slot.
+var h2Slots bufpool.Slices[*h2Stream]
+
+// freeStreams gives back the array of the streams, which have ended. c is locked.
+func (c *h2Conn) freeStreams() {
+	h2Slots.Put(c.streams)
+	c.streams = nil
 }
 
-// Error implements error.
-func (e *h2Reset) Error() string {
-	if e.err != nil {
-		return "HTTP/2 stream reset: " + e.err.Reason
+// loseStreams ends all streams because of err. c is locked.
+func (c *h2Conn) loseStreams(err error) {
+	for slot := 0; slot < len(c.streams); slot++ { // not a range: the end of the last one may free the array
+		c.streams[slot].lost(err)
 	}
-	return "the client has reset the HTTP/2 stream: " + e.code.String()
+}
+
+// h2Reset says that a client has reset a stream, with this code.
+type h2Reset http2.Code
+
+// Error implements error.
+func (e h2Reset) Error() string {
+	return "the client has reset the HTTP/2 stream: " + http2.Code(e).String()
+}
+
+// h2StreamError is an error of a client because of which a stream was reset. It is a type of its own so that it takes no memory.
+type h2StreamError http2.Error
+
+// Error implements error.
+func (e *h2StreamError) Error() string { return "HTTP/2 stream reset: " + e.Reason }
+
+// resetBy returns why a stream was reset.
+func resetBy(ev *http2.Event) error {
+	if ev.Err != nil {
+		return (*h2StreamError)(ev.Err)
+	}
+	return h2Reset(ev.Code)
 }
 
 var errH2Over = errors.New("gallop: the HTTP/2 connection has ended")

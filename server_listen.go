@@ -1,13 +1,13 @@
 package gallop
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"net"
 	"os"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/conn"
 )
 
@@ -234,11 +234,13 @@ func (c *serverConn) closeConn() {
 	c.Report(conn.StateClosed)
 }
 
-// takeInput returns what has arrived, and ends HTTP/1 on the connection.
-func (c *serverConn) takeInput() []byte {
+// takeInput returns what has arrived, and ends HTTP/1 on the connection. The result is nil, or a buffer from bufpool.
+func (c *serverConn) takeInput() (input []byte) {
 	c.Idle()
-	input := bytes.Clone(c.Input.Unread())
-	c.Input.R += len(input)
+	if p := c.Input.Unread(); len(p) > 0 {
+		input = append(bufpool.Get(len(p)), p...)
+		c.Input.R += len(p)
+	}
 	c.Err = nil
 	return input
 }

@@ -127,3 +127,12 @@ func (c *Conn) Shrink() {
 	c.streams.shrink()
 	c.block.shrink()
 }
+
+// Free gives back all memory but the buffer of the output, when the connection has ended. No other method may be called afterwards but
+// Out, Sent and LendOut.
+func (c *Conn) Free() {
+	c.streams.free()
+	c.block.block = nil
+	c.dec.Free()
+	c.enc.Free()
+}

@@ -2,7 +2,8 @@ package http2
 
 import (
 	"math/bits"
-	"sync"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
 // noSlot is returned by find for a stream that is not in the table.
@@ -12,15 +13,21 @@ const noSlot = -1
 // with the number of streams at the same time. Conn limits that number.
 type streamTable struct {
 	slots []stream // an id of 0 marks a free slot
-	index []uint16 // a hash table with open addressing: slot + 1 of each stream, or 0. The length is 0 or a power of two
-	free  uint16   // slot + 1 of the free slot that is used next, or 0. Free slots are a list through stream.next
+	index []uint16 // a hash table with open addressing: slot + 1 of each stream, or 0. It has indexPerSlot entries for each slot
+	next  uint16   // slot + 1 of the free slot that is used next, or 0. Free slots are a list through stream.next
 	used  uint16   // number of used slots
 	live  uint16   // number of streams that are not closed
-	lent  uint8    // number of slots that the table takes back after lend
+	lent  uint8    // after lend: the binary logarithm of the number of slots that the table takes back
 	peak  uint8    // largest number of used slots since lend
 }
 
-const firstSlots = 4
+const (
+	firstSlots   = 4
+	indexPerSlot = 2
+
+	// mostLent is how many slots are lent at most. peak does not count further.
+	mostLent = 256
+)
 
 // find returns the slot of a stream, or noSlot.
 func (t *streamTable) find(id uint32) int {
@@ -44,97 +51,71 @@ func (t *streamTable) home(id uint32) int { return int(id>>1) & (len(t.index) - 
 
 // add adds an open stream and returns its slot.
 func (t *streamTable) add(id uint32) int {
-	if t.free == 0 {
+	if t.next == 0 {
 		t.growSlots()
 	}
-	slot := int(t.free) - 1
-	t.free = t.slots[slot].next
+	slot := int(t.next) - 1
+	t.next = t.slots[slot].next
 	t.slots[slot] = stream{id: id, state: open, length: noLength, priority: defaultPriority}
 	t.used++
 	t.live++
 	t.peak = uint8(max(uint16(t.peak), min(t.used, 255)))
-	if 2*int(t.used) > len(t.index) {
-		t.rebuildIndex()
-	} else {
-		t.enter(slot)
-	}
+	t.enter(slot)
 	return slot
 }
 
-// slotPools has arrays of slots that tables have outgrown, or do not need at the moment. A connection without streams thus has no
-// large table, however many streams it has at other times.
-var slotPools struct{ of32, of64, of128 sync.Pool }
-
-// newSlots returns an array of n free slots, which may have been used before.
-func newSlots(n int) []stream {
-	var used any
-	switch n {
-	case 32:
-		used = slotPools.of32.Get()
-	case 64:
-		used = slotPools.of64.Get()
-	case 128:
-		used = slotPools.of128.Get()
-	}
-	var slots []stream
-	switch used := used.(type) {
-	case *[32]stream:
-		slots = used[:]
-	case *[64]stream:
-		slots = used[:]
-	case *[128]stream:
-		slots = used[:]
-	default:
-		return make([]stream, n)
-	}
-	clear(slots)
-	return slots
-}
-
-// keepSlots keeps an array of slots for other tables.
-func keepSlots(slots []stream) {
-	switch len(slots) {
-	case 32:
-		slotPools.of32.Put((*[32]stream)(slots))
-	case 64:
-		slotPools.of64.Put((*[64]stream)(slots))
-	case 128:
-		slotPools.of128.Put((*[128]stream)(slots))
-	}
-}
+// Tables take their memory from pools, and give back what they have outgrown or do not need at the moment. A connection without
+// streams thus has no large table, however many streams it has at other times.
+var (
+	slotPool  bufpool.Slices[stream]
+	indexPool bufpool.Slices[uint16]
+)
 
 // growSlots doubles the number of slots. An empty table takes as many as lend has noted.
 func (t *streamTable) growSlots() {
 	old := t.slots
-	t.slots = newSlots(max(firstSlots, 2*len(old), int(t.lent)))
-	t.lent = 0
+	n := max(firstSlots, 2*len(old))
+	if t.lent > 0 {
+		n = 1 << t.lent
+	}
+	t.slots, t.lent = slotPool.Get(n), 0
 	copy(t.slots, old)
 	for slot := len(t.slots) - 1; slot >= len(old); slot-- {
 		t.release(slot)
 	}
-	keepSlots(old)
+	slotPool.Put(old)
+	t.rebuildIndex()
 }
 
-// lend gives a large array of slots to other tables, if no slot is used. The table takes back as many slots when it needs
-// some, or half of them if it has used fewer.
+// lend gives many slots to other tables, if none is used. The table takes back as many when it needs some, or half of them if it
+// has used fewer.
 func (t *streamTable) lend() {
 	n := len(t.slots)
-	if t.used > 0 || n < 32 || n > 128 {
+	if t.used > 0 || n < 32 || n > mostLent {
 		return
 	}
-	keepSlots(t.slots)
-	if t.slots, t.free, t.lent = nil, 0, uint8(n); 2*int(t.peak) <= n {
-		t.lent = uint8(n / 2)
+	lent := bits.TrailingZeros(uint(n))
+	if 2*int(t.peak) <= n {
+		lent--
 	}
-	t.peak = 0
+	t.free()
+	t.lent = uint8(lent)
+}
+
+// free gives back the memory of a table that has no streams, or whose streams are not needed any more.
+func (t *streamTable) free() {
+	slotPool.Put(t.slots)
+	indexPool.Put(t.index)
+	*t = streamTable{}
 }
 
 // release puts a slot at the front of the list of free ones.
-func (t *streamTable) release(slot int) { t.slots[slot].next, t.free = t.free, uint16(slot+1) }
+func (t *streamTable) release(slot int) { t.slots[slot].next, t.next = t.next, uint16(slot+1) }
 
-// rebuildIndex makes the index at least four times as long as the number of streams.
+// rebuildIndex makes an index for all slots.
 func (t *streamTable) rebuildIndex() {
-	t.index = make([]uint16, 1<<bits.Len(4*uint(t.used)-1))
+	indexPool.Put(t.index)
+	t.index = indexPool.Get(indexPerSlot * len(t.slots))
 	for slot := range t.slots {
 		if t.slots[slot].id != 0 {
 			t.enter(slot)
@@ -178,7 +159,6 @@ func (t *streamTable) unindex(i int) {
 // shrink frees the memory of a table without streams.
 func (t *streamTable) shrink() {
 	if t.used == 0 {
-		keepSlots(t.slots)
-		*t = streamTable{}
+		t.free()
 	}
 }

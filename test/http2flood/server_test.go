@@ -109,7 +109,7 @@ func (s *site) handle(ctx *gallop.RequestCtx) {
 		time.Sleep(200 * time.Millisecond)
 	case "/big":
 		size, _ := strconv.Atoi(string(ctx.QueryArgs().Peek("n")))
-		ctx.SetBody(make([]byte, size))
+		ctx.SetBody(zeros[:min(size, len(zeros))])
 		return
 	case "/read":
 		if body := ctx.RequestBodyStream(); body != nil {
@@ -134,6 +134,8 @@ func (s *site) handle(ctx *gallop.RequestCtx) {
 	}
 	ctx.SetBodyString("ok")
 }
+
+var zeros [1 << 20]byte
 
 // liveHeap collects garbage and returns how many bytes are left.
 func liveHeap() int64 {
