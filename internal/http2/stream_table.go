@@ -23,7 +23,7 @@ type streamTable struct {
 
 const (
 	firstSlots   = 4
-	indexPerSlot = 2
+	indexPerSlot = 4
 
 	// mostLent is how many slots are lent at most. peak does not count further.
 	mostLent = 256
@@ -45,9 +45,9 @@ func (t *streamTable) find(id uint32) int {
 	}
 }
 
-// home returns the preferred index of a stream. All identifiers on a connection have the same parity and count up, so they
-// rarely collide.
-func (t *streamTable) home(id uint32) int { return int(id>>1) & (len(t.index) - 1) }
+// home returns the preferred index of a stream. All identifiers on a connection have the same parity and count up, so they rarely
+// collide, and there are gaps between them, at which searches end.
+func (t *streamTable) home(id uint32) int { return int(id) & (len(t.index) - 1) }
 
 // add adds an open stream and returns its slot.
 func (t *streamTable) add(id uint32) int {
@@ -71,7 +71,7 @@ var (
 	indexPool bufpool.Slices[uint16]
 )
 
-// growSlots doubles the number of slots. An empty table takes as many as lend has noted.
+// growSlots doubles the number of slots, and makes an index for them. An empty table takes as many as lend has noted.
 func (t *streamTable) growSlots() {
 	old := t.slots
 	n := max(firstSlots, 2*len(old))
@@ -83,8 +83,14 @@ func (t *streamTable) growSlots() {
 	for slot := len(t.slots) - 1; slot >= len(old); slot-- {
 		t.release(slot)
 	}
+	indexPool.Put(t.index)
+	t.index = indexPool.Get(indexPerSlot * n)
+	for slot := range old {
+		if old[slot].id != 0 {
+			t.enter(slot)
+		}
+	}
 	slotPool.Put(old)
-	t.rebuildIndex()
 }
 
 // lend gives many slots to other tables, if none is used. The table takes back as many when it needs some, or half of them if it
@@ -111,17 +117,6 @@ func (t *streamTable) free() {
 
 // release puts a slot at the front of the list of free ones.
 func (t *streamTable) release(slot int) { t.slots[slot].next, t.next = t.next, uint16(slot+1) }
-
-// rebuildIndex makes an index for all slots.
-func (t *streamTable) rebuildIndex() {
-	indexPool.Put(t.index)
-	t.index = indexPool.Get(indexPerSlot * len(t.slots))
-	for slot := range t.slots {
-		if t.slots[slot].id != 0 {
-			t.enter(slot)
-		}
-	}
-}
 
 // enter adds a slot to the index, which has room.
 func (t *streamTable) enter(slot int) {

@@ -111,6 +111,35 @@ func TestStreamTableLends(t *testing.T) {
 	}
 }
 
+// The entries of streams with consecutive identifiers have gaps between them, so that no search and no removal passes many of them.
+func TestStreamTableHasGaps(t *testing.T) {
+	var table streamTable
+	for id := uint32(1); id < 1000; id += 2 {
+		if table.add(id); table.used == 128 {
+			table.remove(table.find(id - 2*127))
+		}
+		for i, n := range table.index {
+			if n != 0 && (i != table.home(table.slots[n-1].id) || table.index[(i+1)%len(table.index)] != 0) {
+				t.Fatalf("stream %d: index %d", table.slots[n-1].id, i)
+			}
+		}
+	}
+}
+
+// BenchmarkStreamTable adds a stream and removes the oldest one of 100.
+func BenchmarkStreamTable(b *testing.B) {
+	var table streamTable
+	next := uint32(1)
+	for ; next < 200; next += 2 {
+		table.add(next)
+	}
+	for b.Loop() {
+		table.add(next)
+		table.remove(table.find(next - 198))
+		next += 2
+	}
+}
+
 func TestSkippedStreams(t *testing.T) {
 	var c closedStreams
 	for _, id := range []uint32{1, 3, 9, 11} {
