@@ -150,9 +150,18 @@ func (b *Block) indexedDynamic(e *entry) bool {
 	return true
 }
 
-// reserve makes room for n bytes in Out. A large Out comes from a pool, so that large blocks leave no garbage.
+// reserve makes room for n bytes in a large Out. It is inlined because grow is not.
 func (b *Block) reserve(n int) {
-	if n > cap(b.Out)-len(b.Out) && len(b.Out)+n > bufpool.MinSize {
+	if n > cap(b.Out)-len(b.Out) {
+		b.grow(n)
+	}
+}
+
+// grow takes a large Out from a pool, so that large blocks leave no garbage. A small one is left to append.
+//
+//go:noinline
+func (b *Block) grow(n int) {
+	if len(b.Out)+n > bufpool.MinSize {
 		b.Out = bufpool.Grow(b.Out, n)
 	}
 }
