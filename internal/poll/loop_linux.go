@@ -317,7 +317,7 @@ const mostDue = 4
 // again and again. Requests on other connections do not wait for all of them.
 const (
 	mostAgain = 16
-	againTime = 100 * time.Microsecond
+	againTime = 40 * time.Microsecond
 )
 
 // mayServeAgain reports whether a connection is to be served without an event.
