@@ -123,7 +123,12 @@ type h2Ready struct {
 	mu       sync.Mutex
 	streams  h2Queue
 	starting bool // a worker is about to start
+	row      int  // how many streams workers have taken since one of them yielded the processor
 }
+
+// mostInRow is how many streams workers take in a row before they yield the processor. If a client has 100 requests for a slow handler,
+// the loops otherwise wait until all of the handlers have begun, and again when they end at the same time.
+const mostInRow = 8
 
 // push adds a stream, and reports whether the caller has to start a worker.
 func (q *h2Ready) push(st *h2Stream) (start bool) {
@@ -141,15 +146,21 @@ func (q *h2Ready) started() {
 	q.starting = false
 }
 
-// pop returns a stream, or nil if no stream is left. start tells the caller to start another worker.
-func (q *h2Ready) pop() (st *h2Stream, start bool) {
+// pop returns a stream, or nil if no stream is left. yield tells the caller to yield the processor, and start to start another worker.
+func (q *h2Ready) pop() (st *h2Stream, start, yield bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	st = q.streams.pop()
-	if start = !q.starting && q.streams.first != nil; start {
+	if st = q.streams.pop(); q.streams.first == nil {
+		q.row = 0
+		return st, false, false
+	}
+	if start = !q.starting; start {
 		q.starting = true
 	}
-	return st, start
+	if q.row++; q.row == mostInRow {
+		q.row, yield = 0, true
+	}
+	return st, start, yield
 }
 
 // unlock unlocks c. It recycles the streams that have ended meanwhile, and counts the errors.

@@ -22,8 +22,8 @@ func TestH2Ready(t *testing.T) {
 	}
 	pop := func(i int, want bool) {
 		t.Helper()
-		if st, got := q.pop(); st != &streams[i] || got != want {
-			t.Errorf("not stream %d, or start another worker: %v", i, got)
+		if st, got, yield := q.pop(); st != &streams[i] || got != want || yield {
+			t.Errorf("not stream %d, or start another worker: %v, yield: %v", i, got, yield)
 		}
 	}
 	push(0, true)
@@ -37,10 +37,26 @@ func TestH2Ready(t *testing.T) {
 	push(3, true)
 	pop(3, false)
 	q.started()
-	if st, start := q.pop(); st != nil || start {
+	if st, start, yield := q.pop(); st != nil || start || yield {
 		t.Error("the queue is not empty, or another worker is to start for nothing")
 	}
 	push(0, true)
+}
+
+// Workers yield the processor again and again while there are more streams.
+func TestH2ReadyYields(t *testing.T) {
+	var q h2Ready
+	streams := make([]h2Stream, 5*mostInRow/2)
+	for range 2 { // the count begins again when the queue is empty
+		for i := range streams {
+			q.push(&streams[i])
+		}
+		for i := range streams {
+			if st, _, yield := q.pop(); st != &streams[i] || yield != (i%mostInRow == mostInRow-1) {
+				t.Errorf("stream %d: yield: %v", i, yield)
+			}
+		}
+	}
 }
 
 // A queue that has become empty keeps no stream, whether it was popped or removed. It would keep it for as long as the connection

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/conn"
@@ -391,7 +392,14 @@ func (c *h2Conn) begin(st *h2Stream) {
 // serve serves streams, as a worker that has just started.
 func (q *h2Ready) serve(w *poll.Worker) {
 	q.started()
-	for st, start := q.pop(); st != nil; st, start = q.pop() {
+	for {
+		st, start, yield := q.pop()
+		if st == nil {
+			return
+		}
+		if yield {
+			runtime.Gosched()
+		}
 		if start {
 			w.Group().Hand(q)
 		}
