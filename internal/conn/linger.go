@@ -6,6 +6,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/clock"
+	"github.com/gallop-http/gallop/internal/poll"
 )
 
 // lingerTime, lingerIdle and lingerSize limit how long and how much a client may go on sending after it was sent the last
@@ -18,6 +19,10 @@ const (
 	lingerSize  = 16 << 20
 	lingerPause = 500 * time.Millisecond
 	lingerStep  = 20 * time.Millisecond // in which Server.Close is noticed
+
+	lingerLittle = 4 << 10   // how many bytes are read at a time
+	lingerMuch   = 64 << 10  // the same when more has arrived
+	lingerTurn   = 256 << 10 // how many bytes are read before others have their turn
 )
 
 // EndIdle ends a connection between two turns. If the client has begun another one all the same, then it sees the end of the
@@ -42,15 +47,23 @@ func (c *Conn) Linger() {
 // returns when the client has closed it as well, when nothing comes for a while, and at end.
 // The function over is asked now and then whether to stop earlier.
 func lingerOn(nc net.Conn, end time.Time, over func() bool) {
-	buf := bufpool.Get(4 << 10)
-	defer bufpool.Put(buf)
-	for total := 0; total < lingerSize; {
+	buf := bufpool.Get(lingerLittle)
+	defer func() { bufpool.Put(buf) }()
+	for total, turn := 0, 0; total < lingerSize; {
 		nc.SetReadDeadline(clock.Earlier(end, time.Now().Add(lingerIdle)))
 		n, err := nc.Read(buf[:cap(buf)])
 		if err != nil {
 			return
 		}
 		total += n
+		if turn += n; turn >= lingerTurn {
+			turn = 0
+			poll.Yield()
+		}
+		if n == lingerLittle {
+			bufpool.Put(buf)
+			buf = bufpool.Get(lingerMuch)
+		}
 	}
 	end = clock.Earlier(end, time.Now().Add(lingerPause))
 	for time.Now().Before(end) && !over() {
