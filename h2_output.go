@@ -66,7 +66,7 @@ func (c *h2Conn) flush() {
 // and one of them sends for all. If the last write was long ago, other goroutines need the processor for longer, so flushSoon does
 // not wait for them. c is locked, but not meanwhile.
 func (c *h2Conn) flushSoon() {
-	if c.lc != nil && c.held > 1 && h2Now()-c.times.progress < int64(h2Burst) {
+	if c.lc != nil && c.inBurst() {
 		if c.yielding {
 			return
 		}
@@ -77,6 +77,11 @@ func (c *h2Conn) flushSoon() {
 		c.yielding = false
 	}
 	c.flush()
+}
+
+// inBurst reports whether handlers of other streams are likely to append output soon. c is locked.
+func (c *h2Conn) inBurst() bool {
+	return c.held > 1 && h2Now()-c.times.progress < int64(h2Burst)
 }
 
 // h2Burst is how soon one write follows another on a busy connection.
@@ -98,10 +103,15 @@ func (c *h2Conn) push() {
 	c.watchTime()
 }
 
-// write writes all output of a connection that a goroutine serves.
+// write writes all output of a connection that a goroutine serves. In a burst, it lets handlers append theirs first.
 func (c *h2Conn) write() {
 	c.mu.Lock()
 	defer c.unlock()
+	if c.inBurst() {
+		c.unlock()
+		runtime.Gosched()
+		c.mu.Lock()
+	}
 	buf := bufpool.Get(4 << 10)
 	for !c.broken {
 		c.sendRests()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,13 +168,15 @@ func (c *h2Conn) wait(seat *conn.Conn, rest, over bool) conn.Next {
 		return seat.EndedBy(err)
 	case full && c.lc != nil:
 		return conn.Park
-	case full:
-		c.awaitRoom()
-		return conn.Step
 	case over && c.lc != nil:
 		return conn.Again
-	case over:
-		runtime.Gosched()
+	case over || full:
+		if over {
+			seat.Yield()
+		}
+		if full {
+			c.awaitRoom()
+		}
 		return conn.Step
 	case rest && len(c.partial) > 0:
 		return conn.Step

@@ -7,10 +7,14 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
+	"github.com/gallop-http/gallop/internal/poll"
 )
 
 // ErrIdle ends a connection that has brought nothing more. It is routine.
 var ErrIdle = errors.New("the connection stayed idle")
+
+// Yield lets other connections have their turn. It is for a goroutine that serves a connection on which more arrives all the time.
+func (c *Conn) Yield() { poll.Yield() }
 
 // WaitIdle waits for the first byte of a turn, if none is there. It returns Resume if it has none to wait for.
 func (c *Conn) WaitIdle() Next {
