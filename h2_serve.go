@@ -16,8 +16,8 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// newH2 returns the wire of a connection that seat serves. input is what has arrived of it, in a buffer from
-// bufpool that the wire owns.
+// newH2 returns the wire of a connection that seat serves. input is what has arrived of it, in a buffer of bufpool that becomes the
+// wire's.
 func (s *Server) newH2(seat *conn.Conn, input []byte) *h2Conn {
 	c := &h2Conn{srv: s, nc: seat.NC, id: seat.ID, lc: seat.Loop.Conn, seat: seat, served: 1}
 	began, _ := seat.Begun()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/poll"
 	"github.com/gallop-http/gallop/internal/testhook"
 	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
@@ -16,7 +17,10 @@ import (
 // RaceEnabled reports whether the race detector runs.
 var RaceEnabled = testhook.RaceEnabled
 
-func init() { testhook.WatchMoves() }
+func init() {
+	testhook.WatchMoves()
+	wiretest.OpenForGood = poll.Yield
+}
 
 // Moves returns how often the connections of all servers have changed their states, by the names of both states.
 func Moves() map[string]uint64 { return testhook.Moves() }
