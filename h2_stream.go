@@ -359,8 +359,10 @@ func (st *h2Stream) leave() {
 	st.tried = false
 	switch {
 	case st.taken:
-		if t := c.streams[st.slot]; t != nil && t.opener == st {
-			t.opener = nil
+		if st.slot < len(c.streams) { // the array is given back when the tunnel and all others have ended
+			if t := c.streams[st.slot]; t != nil && t.opener == st {
+				t.opener = nil
+			}
 		}
 		c.spent.push(st)
 	case len(st.rest) == 0:

@@ -473,6 +473,34 @@ func TestTunnelOutlivesItsHandler(t *testing.T) {
 	}
 }
 
+// A handler may go on when its tunnel has ended, and even the connection.
+func TestHandlerOutlivesItsTunnel(t *testing.T) {
+	for name, end := range map[string]func(c *client, nc net.Conn){
+		"tunnel":     func(_ *client, nc net.Conn) { nc.Close() },
+		"connection": func(c *client, _ net.Conn) { c.nc.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSites(t, func(w *site) {
+				accepted, returned := make(chan net.Conn, 1), make(chan bool, 1)
+				w.serve(&gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+					nc, err := ctx.AcceptStream()
+					if err != nil {
+						w.t.Error(err)
+					}
+					accepted <- nc
+					time.Sleep(time.Minute)
+					returned <- true
+				}})
+				c := w.dial()
+				c.connectTo()
+				end(c, await(w, accepted))
+				await(w, returned)
+				synctest.Wait()
+			})
+		})
+	}
+}
+
 // Shutdown waits for a tunnel. When its context is done, and on Close, the tunnel ends.
 func TestTunnelShutdown(t *testing.T) {
 	for name, cut := range map[string]bool{"patient": false, "impatient": true} {
