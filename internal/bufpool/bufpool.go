@@ -7,6 +7,8 @@
 // The holder of a slice owns the buffer. [Put] and [Grow] take it away, and no view of it may be read afterwards. In
 // race builds both overwrite the buffer with [Poison], so that tests notice views that are kept too long.
 //
+// [Slices] is a pool of slices of another type.
+//
 // All functions are safe for concurrent use.
 package bufpool
 

@@ -223,22 +223,12 @@ func TestEventsBetweenKicks(t *testing.T) {
 			ended <- struct{}{}
 		}
 	}
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer at.Close()
-	g, err := NewGroup(h, 1, nil, 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, _ := at.(*net.TCPListener).SyscallConn()
-	ln, err := g.Listen(raw, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := listenLocally(t)
+	_, end := startGroup(t, h, at)
+	t.Cleanup(end)
 	var idle []*Conn
 	for range n + 1 {
+		var err error
 		if other, err = net.Dial("tcp", at.Addr().String()); err != nil {
 			t.Fatal(err)
 		}
@@ -263,8 +253,6 @@ func TestEventsBetweenKicks(t *testing.T) {
 	if k := before.Load(); k < 1 || k > n/2 {
 		t.Errorf("%d of %d kicked connections were served before an event", k, n)
 	}
-	ln.End()
-	g.Leave()
 }
 
 // The handler is told once about a worker that takes long after the watchdog took the baton, when that is certain.

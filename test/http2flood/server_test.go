@@ -68,6 +68,12 @@ func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *s
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.serve(t, ln)
+	return s
+}
+
+// serve serves the connections of a listener until the test ends.
+func (s *site) serve(t *testing.T, ln net.Listener) {
 	s.addr = ln.Addr().String()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ln) }()
@@ -81,7 +87,6 @@ func start(t *testing.T, over gallop.EngineType, change func(*gallop.Server)) *s
 			t.Log(s.log.String())
 		}
 	})
-	return s
 }
 
 // init sets the fields of the server, which does not serve yet.

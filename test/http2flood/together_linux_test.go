@@ -17,15 +17,8 @@ func TestResponsesLeaveTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	ln := &countingListener{Listener: inner}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ln) }()
-	defer func() {
-		s.Close()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
-	nc, err := net.Dial("tcp", inner.Addr().String())
+	s.serve(t, ln)
+	nc, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
