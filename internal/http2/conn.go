@@ -128,8 +128,8 @@ func (c *Conn) Shrink() {
 	c.block.shrink()
 }
 
-// Free gives back all memory but the buffer of the output, when the connection has ended. No other method may be called afterwards but
-// Out, Sent and LendOut.
+// Free gives back all memory but the buffer of the output, when the connection has ended. Next must not be called afterwards. Other
+// methods find no streams.
 func (c *Conn) Free() {
 	c.streams.free()
 	c.block.block = nil
