@@ -175,7 +175,7 @@ func expireTogether(t *testing.T, soon time.Duration) bool {
 	return true
 }
 
-// Connections that are served again and again, and take long each time, are not all served before one that has an event.
+// A connection that has an event waits for only one of those that are served again and again, and take long each time.
 func TestTimeOfRequeued(t *testing.T) {
 	const busyConns, rounds, took = 12, 21, 200 * time.Microsecond
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -235,7 +235,7 @@ func TestTimeOfRequeued(t *testing.T) {
 	}
 	end()
 	slices.Sort(between)
-	if got := between[rounds/2]; got > 6 {
+	if got := between[rounds/2]; got > 1 {
 		t.Errorf("%d connections are served between an event and its connection (median of %d)", got, rounds)
 	}
 }

@@ -260,23 +260,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 	l.g.watch()
 	for {
 		l.send() // also what the previous leader left
-		for l.dues < mostDue && len(l.due) > 0 {
-			l.dues++
-			c := l.due[len(l.due)-1]
-			l.due = l.due[:len(l.due)-1]
-			w.begin(c)
-			if w.g.h.Expire(w, c); !w.end() {
-				return false
-			}
-		}
-		for l.mayServeAgain() {
-			l.agains++
-			c := l.again.pop()
-			w.begin(c)
-			if w.g.h.Serve(w, c); !w.end() {
-				return false
-			}
-		}
+		// Events come first. A client that sends without a pause has its connection queued again and again.
 		for w.readAhead() {
 			for a := l.ahead; a.served < len(a.reads); {
 				c := w.takeAhead(a)
@@ -293,6 +277,23 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				if l.g.accept(w, index); !w.end() {
 					return false
 				}
+			}
+		}
+		for l.dues < mostDue && len(l.due) > 0 {
+			l.dues++
+			c := l.due[len(l.due)-1]
+			l.due = l.due[:len(l.due)-1]
+			w.begin(c)
+			if w.g.h.Expire(w, c); !w.end() {
+				return false
+			}
+		}
+		for l.mayServeAgain() {
+			l.agains++
+			c := l.again.pop()
+			w.begin(c)
+			if w.g.h.Serve(w, c); !w.end() {
+				return false
 			}
 		}
 		l.dues, l.agains = 0, 0
