@@ -194,11 +194,18 @@ func attackNamed(name, bodies string) func(addr string, r *attackerReport, stop 
 	return nil
 }
 
+// attackerBuffer is the size of an attacker's send buffer. If megabytes are left in it when the connection ends, the kernel is busy for
+// 0.7 ms. The good client, on the same processor, could not run meanwhile. With this size, the server is as busy as with a larger one.
+const attackerBuffer = 128 << 10
+
 // flood attacks again and again, without a pause.
 func (a *attack) flood(addr string, r *attackerReport, stop *atomic.Bool) error {
 	for !stop.Load() {
 		p, err := dial(addr)
 		if err != nil {
+			return err
+		}
+		if err := p.nc.(*net.TCPConn).SetWriteBuffer(attackerBuffer); err != nil {
 			return err
 		}
 		r.Conns++
