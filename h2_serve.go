@@ -52,13 +52,14 @@ func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 	rest := true // the output may have been full before, or the share used up, so that frames in c.partial are not read yet
 	var share h2Share
 	for {
-		more := false // may have arrived
-		if len(seat.Input.Unread()) > 0 || rest && len(c.partial) > 0 {
+		if read := len(seat.Input.Unread()) > 0; read || rest && len(c.partial) > 0 {
 			rest = c.feed(&seat.Input, sinceEpoch(seat.Now), &share)
 			seat.Input.ReleaseHead(seat.Set.Poison)
-			more = seat.Input.Widen()
+			if filled := seat.Input.Widen(); filled || read {
+				c.more = filled && (c.lc != nil || seat.Input.Arrived())
+			}
 		}
-		later := c.mayPutOff(more && c.lc != nil || share.over && len(c.partial) > 0)
+		later := c.mayPutOff(c.more || share.over && len(c.partial) > 0)
 		if !later {
 			c.work()
 		}
@@ -124,6 +125,10 @@ func (c *h2Conn) work() {
 	var known target.KnownHost // most requests of a client are for one host
 	for {
 		c.mu.Lock()
+		if c.failed != nil { // finish ends the streams
+			c.mu.Unlock()
+			return
+		}
 		st, behind := c.todo.pop(), c.ready.first != nil || c.isLaden()
 		judged := st != nil && st.judged
 		if st != nil {
@@ -331,17 +336,18 @@ func (c *h2Conn) finish(seat *conn.Conn, close func()) {
 	c.mu.Lock()
 	c.over = true
 	c.loseStreams(errH2Over)
-	pending := c.waiting
+	pending := 0
 	c.dropTunnels()
 	c.waiting = 0
 	for st := c.pending.pop(); st != nil; st = c.pending.pop() {
+		pending++
 		st.close()
 	}
 	for st := c.todo.pop(); st != nil; st = c.todo.pop() {
 		st.close()
 	}
 	c.unlock()
-	c.leaveHandlers(int(pending))
+	c.leaveHandlers(pending)
 	defer c.settle() // also if the ConnState of the program panics
 	close()
 }

@@ -186,11 +186,47 @@ func (st *h2Stream) serve() {
 	st.end()
 }
 
-// serveOnGoroutine is serve on a goroutine of its own.
-func (st *h2Stream) serveOnGoroutine() {
-	if !st.mustWait() {
-		st.serve()
+// beginOnGoroutine has the handler for a request called by another goroutine than the one that serves the connection.
+func (c *h2Conn) beginOnGoroutine(st *h2Stream) {
+	c.mu.Lock()
+	c.pending.push(st)
+	start := !c.starting && !c.pausing
+	c.starting = c.starting || start
+	c.mu.Unlock()
+	if start {
+		go c.servePending(h2Share{})
 	}
+}
+
+// servePending serves the streams in pending, on a goroutine that has just started, and starts others as the workers of h2Ready do.
+// share is what handlers of this connection have used one after the other. When it is used up, none is called until other goroutines
+// have had their turn.
+func (c *h2Conn) servePending(share h2Share) {
+	c.mu.Lock()
+	c.starting = false
+	for !c.pausing {
+		if share.over && c.pending.first != nil {
+			c.pausing = true
+			c.mu.Unlock()
+			c.seat.Yield()
+			c.mu.Lock()
+			c.pausing, share = false, h2Share{}
+		}
+		st, start := c.pending.next(&c.starting)
+		if st == nil {
+			break
+		}
+		c.mu.Unlock()
+		share.use(h2CallWork)
+		if start {
+			go c.servePending(share)
+		}
+		if !st.mustWait() {
+			st.serve()
+		}
+		c.mu.Lock()
+	}
+	c.mu.Unlock()
 }
 
 // endUnless ends the stream, unless done is set. Otherwise a hook has panicked, or the program has ended the goroutine. It must be

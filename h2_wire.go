@@ -43,8 +43,13 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	seat    *conn.Conn    // while it is served
 	turn    *quota.Waiter // waits for streams in ready; nil if none has ever waited
 	active  bool          // the program knows the connection as active
+	more    bool          // the last read may have left bytes in the socket
 	putOff  uint8         // how often in a row the work was put off, see mayPutOff
-	lingers bool          // the loop waits for the client to close the connection; guarded by mu, and here because here is room
+
+	// mu guards these three, which are here because here is room.
+	lingers  bool // the loop waits for the client to close the connection
+	starting bool // a goroutine is about to serve streams in pending
+	pausing  bool // a goroutine that serves streams in pending lets others run
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.
@@ -54,11 +59,11 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	engine   http2.Conn
 	streams  []*h2Stream  // by slot
 	held     int32        // of streams that are not nil
-	waiting  int32        // of streams in pending
+	waiting  int32        // of streams in pending, on a loop
 	turns    uint64       // streams so far
 	todo     h2Queue      // streams whose head or body has arrived
 	ready    h2Queue      // streams that wait for other handlers to end
-	pending  h2Queue      // streams whose handlers the loop calls as soon as the connection is parked
+	pending  h2Queue      // streams whose handlers the loop calls as soon as the connection is parked, or goroutines without a loop
 	reserved int64        // bytes of memory that its streams have reserved
 	kept     atomic.Int64 // bytes of responses that wait for windows, see h2MostKept; changes while mu is held
 	firsts   int64        // bytes of its allowance that its streams use, see reserveFirst
@@ -103,6 +108,16 @@ func (q *h2Queue) pop() *h2Stream {
 		q.last = nil
 	}
 	return st
+}
+
+// next is pop for one of several goroutines that serve the streams. It tells the caller to start another one if streams are left and
+// none is about to start, and notes that in starting.
+func (q *h2Queue) next(starting *bool) (st *h2Stream, start bool) {
+	st = q.pop()
+	if start = q.first != nil && !*starting; start {
+		*starting = true
+	}
+	return st, start
 }
 
 // remove removes a stream that is in the queue.
@@ -150,14 +165,10 @@ func (q *h2Ready) started() {
 func (q *h2Ready) pop() (st *h2Stream, start, yield bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if st = q.streams.pop(); q.streams.first == nil {
+	st, start = q.streams.next(&q.starting)
+	if q.row++; q.streams.first == nil {
 		q.row = 0
-		return st, false, false
-	}
-	if start = !q.starting; start {
-		q.starting = true
-	}
-	if q.row++; q.row == mostInRow {
+	} else if q.row == mostInRow {
 		q.row, yield = 0, true
 	}
 	return st, start, yield

@@ -371,7 +371,7 @@ func (s *Server) finishH2(w *poll.Worker, c *serverConn, h2 *h2Conn) {
 // begin has the handler for a request called: by this worker when the connection is parked, or by another one.
 func (c *h2Conn) begin(st *h2Stream) {
 	if c.lc == nil {
-		go st.serveOnGoroutine()
+		c.beginOnGoroutine(st)
 		return
 	}
 	s := c.srv

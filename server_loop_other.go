@@ -16,6 +16,6 @@ func (c *serverConn) handleOnLoop() { c.srv.Handler(&c.ctx) }
 
 func (c *serverConn) mayParkLater() bool { return false }
 
-func (c *h2Conn) begin(st *h2Stream) { go st.serveOnGoroutine() }
+func (c *h2Conn) begin(st *h2Stream) { c.beginOnGoroutine(st) }
 
 func (st *h2Stream) isBatched() bool { return false }

@@ -156,6 +156,10 @@ func (in *Input) Widen() (filled bool) {
 	return filled
 }
 
+// Arrived reports whether the next read of a connection that belongs to no loop does not have to wait. It returns false if that is
+// unknown, as with TLS.
+func (in *Input) Arrived() bool { return in.raw.arrived() }
+
 // pin leaves the buffer to the views of it, and continues in a new
 // buffer. If a buffer is pinned already, the current one holds no head. Then pin makes
 // room in the current buffer.

@@ -1,6 +1,10 @@
 package conn
 
 import (
+	"crypto/tls"
+	"io"
+	"net"
+	"runtime"
 	"testing"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -38,5 +42,52 @@ func TestWiden(t *testing.T) {
 	var none Input
 	if none.Widen(); none.buf != nil {
 		t.Error("a buffer for a connection that has none")
+	}
+}
+
+// Arrived knows what a socket has without reading it, and nothing about other connections.
+func TestArrived(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Arrived never knows")
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	var in, secret Input
+	in.raw.init(server)
+	secret.raw.init(tls.Server(server, nil))
+	if in.Arrived() {
+		t.Error("something has arrived before it was sent")
+	}
+	if _, err := client.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if !in.Arrived() || !in.Arrived() {
+		t.Error("nothing has arrived")
+	}
+	if secret.Arrived() {
+		t.Error("the socket below TLS was looked at")
+	}
+	if _, err := server.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if in.Arrived() {
+		t.Error("what was read has arrived again")
+	}
+	client.Close()
+	if _, err := server.Read(make([]byte, 10)); err != io.EOF || !in.Arrived() {
+		t.Errorf("error %v, or the end has not arrived", err)
 	}
 }

@@ -13,6 +13,7 @@ type rawWait struct{}
 
 func (w *rawWait) init(net.Conn)            {}
 func (w *rawWait) ok() bool                 { return false }
+func (w *rawWait) arrived() bool            { return false }
 func (w *rawWait) read(*Input) (int, error) { return 0, nil }
 
 // trySendFile has no sendfile with an offset on this system.

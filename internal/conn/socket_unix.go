@@ -14,11 +14,13 @@ import (
 
 // rawWait reads from a socket, and holds no buffer while there is nothing to read.
 type rawWait struct {
-	conn syscall.RawConn
-	try  func(fd uintptr) bool // made once: a closure per wait would be garbage
-	in   *Input
-	n    int
-	err  error
+	conn  syscall.RawConn
+	try   func(fd uintptr) bool // made once: a closure per wait would be garbage
+	look  func(fd uintptr)      // so is this
+	in    *Input
+	n     int
+	err   error
+	quiet bool // nothing has arrived
 }
 
 func (w *rawWait) init(nc net.Conn) {
@@ -40,6 +42,17 @@ func (w *rawWait) read(in *Input) (int, error) {
 		return 0, err
 	}
 	return w.n, w.err
+}
+
+// arrived reports whether the next read does not have to wait. It returns false if that is unknown.
+func (w *rawWait) arrived() bool {
+	if w.conn == nil {
+		return false
+	}
+	if w.look == nil {
+		w.look = func(fd uintptr) { w.quiet = poll.Quiet(int(fd)) }
+	}
+	return w.conn.Control(w.look) == nil && !w.quiet
 }
 
 // tryRead reports whether it has read something, or failed.

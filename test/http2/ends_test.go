@@ -339,6 +339,29 @@ func TestPoisonReleased(t *testing.T) {
 	})
 }
 
+// If requests arrive together with a connection error, no handlers are called for them.
+func TestNoHandlersAfterAConnectionError(t *testing.T) {
+	onSites(t, func(w *site) {
+		var called atomic.Int64
+		w.handle(func(*gallop.RequestCtx) { called.Add(1) })
+		c := w.dial()
+		c.want(c.get("/"), 200, "")
+		c.together(func() {
+			for range 20 {
+				c.open("GET", "/", true)
+			}
+			c.reset(101) // which is idle
+		})
+		if aways := c.awaitEnd(); len(aways) != 1 || aways[0].code != http2.ErrCodeProtocol {
+			w.t.Errorf("GOAWAY %v", aways)
+		}
+		synctest.Wait()
+		if n := called.Load() - 1; n != 0 {
+			w.t.Errorf("%d handlers were called", n)
+		}
+	})
+}
+
 // A connection that has ended with GOAWAY is closed for writing. If a handler returns afterwards, nothing more is written.
 func TestNoWritesAfterTheLastGoAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
