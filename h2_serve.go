@@ -82,6 +82,7 @@ func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 type h2Share struct {
 	work int   // since the last look at the clock, as in http2.Event
 	from int64 // when the clock was read first, see h2Now
+	most int64 // how long it is, or 0: h2MostShare
 	over bool
 }
 
@@ -93,6 +94,13 @@ const (
 // h2MostShare is how long a connection is served after the first look at the clock, while others may wait.
 const h2MostShare = int64(50 * time.Microsecond)
 
+// h2LongShare is the share for handlers on a loop if h2ManyQueued connections wait for their next share already. So most connections
+// end what they have begun before the loop begins with others. Otherwise, the requests of all of them would take memory at a time.
+const (
+	h2LongShare  = 4 * h2MostShare
+	h2ManyQueued = 16
+)
+
 // use counts the work of an event.
 func (s *h2Share) use(work int) {
 	if s.work += work; s.work < h2LookAfter {
@@ -102,7 +110,7 @@ func (s *h2Share) use(work int) {
 	if now := h2Now(); s.from == 0 {
 		s.from = now
 	} else {
-		s.over = now-s.from >= h2MostShare
+		s.over = now-s.from >= max(s.most, h2MostShare)
 	}
 }
 

@@ -418,6 +418,9 @@ func (c *h2Conn) callPending(w *poll.Worker) {
 		}
 	}()
 	var share h2Share
+	if w.Queued() >= h2ManyQueued {
+		share.most = h2LongShare
+	}
 	for {
 		c.mu.Lock()
 		var st *h2Stream

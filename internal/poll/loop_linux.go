@@ -374,7 +374,7 @@ func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 // the loop.
 func (w *Worker) begin(c *Conn) {
 	l := w.loop
-	w.run, w.now, w.at, w.ahead = l.baton.Load()+1, l.time, l.now, l.ahead
+	w.run, w.now, w.at, w.ahead, w.queued = l.baton.Load()+1, l.time, l.now, l.ahead, l.again.len()
 	l.baton.Store(w.run)
 	if w.one = c != nil; w.one {
 		if c.led.Load() != l { // rare

@@ -23,6 +23,7 @@ type Worker struct {
 	pace       time.Duration // about the longest duration of recent runs
 	now        time.Time     // when its loop last read the clock
 	at         Moment        // now, as a Moment
+	queued     int           // how many connections its loop served again after this run began
 	accepted   accepted      // result of the last accept
 	accept4    func(uintptr) // function that sets accepted
 	tasks      chan task
@@ -165,6 +166,9 @@ func (w *Worker) Now() time.Time {
 
 // Moment returns the moment at which the loop last read the clock before the run, even if w no longer leads.
 func (w *Worker) Moment() Moment { return w.at }
+
+// Queued returns how many connections the loop was to serve without an event when the run began.
+func (w *Worker) Queued() int { return w.queued }
 
 // rest puts w among the idle workers. It reports false if there are no loops any more.
 func (w *Worker) rest() bool {

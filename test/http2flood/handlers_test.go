@@ -267,3 +267,54 @@ func TestManyFastHandlers(t *testing.T) {
 		}
 	})
 }
+
+// If many connections of a loop send many requests at a time, the loop ends most of what it has begun before it begins with others.
+func TestManyBusyConnections(t *testing.T) {
+	const conns, requests = 60, 30
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var begun, most atomic.Int64 // connections that have some responses, but not all
+	var done [conns + 1]atomic.Int64
+	s := start(t, gallop.EngineLoop, func(s *gallop.Server) {
+		s.Dispatch = gallop.DispatchInline
+		s.Handler = func(ctx *gallop.RequestCtx) {
+			switch done[ctx.ConnID()].Add(1) {
+			case 2: // the first one was to make the connection known
+				most.Store(max(most.Load(), begun.Add(1)))
+			case 1 + requests:
+				begun.Add(-1)
+			}
+			for from := time.Now(); time.Since(from) < 5*time.Microsecond; {
+			}
+		}
+	})
+	var clients [conns]*plainClient
+	for i := range clients {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if clients[i], err = newPlainClient(conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []int{1, requests} {
+		for _, c := range clients {
+			if err := c.send(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range clients {
+			for got := 0; got < n; {
+				n, err := c.receive(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += n
+			}
+		}
+	}
+	if n := most.Load(); n > conns/2 {
+		t.Errorf("%d of %d connections were served in part at a time", n, conns)
+	}
+}
