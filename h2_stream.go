@@ -198,9 +198,9 @@ func (c *h2Conn) beginOnGoroutine(st *h2Stream) {
 	}
 }
 
-// servePending serves the streams in pending, on a goroutine that has just started, and starts others as the workers of h2Ready do.
-// share is what handlers of this connection have used one after the other. When it is used up, none is called until other goroutines
-// have had their turn.
+// servePending serves the streams in pending, on a goroutine that has just started. It starts others as the workers of h2Ready do.
+// share counts what the handlers of this connection have used, one after the other. When it is used up, none is called until other
+// goroutines have run.
 func (c *h2Conn) servePending(share h2Share) {
 	c.mu.Lock()
 	c.starting = false

@@ -39,7 +39,7 @@ func TestResetsAreReadFirst(t *testing.T) {
 	})
 }
 
-// pingPong sends a PING after the other output of f, and waits for the answer.
+// pingPong sends a PING after the other output of f, and waits for its acknowledgment.
 func pingPong(t *testing.T, f *http2.Framer, out *bytes.Buffer, nc net.Conn) {
 	t.Helper()
 	f.WritePing(false, [8]byte{})
