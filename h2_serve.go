@@ -56,10 +56,13 @@ func (c *h2Conn) serve(seat *conn.Conn) conn.Next {
 			rest = c.feed(&seat.Input, sinceEpoch(seat.Now), &share)
 			seat.Input.ReleaseHead(seat.Set.Poison)
 			if filled := seat.Input.Widen(); filled || read {
-				c.more = filled && (c.lc != nil || seat.Input.Arrived())
+				c.putOff &^= h2MayHaveMore
+				if filled && (c.lc != nil || seat.Input.Arrived()) {
+					c.putOff |= h2MayHaveMore
+				}
 			}
 		}
-		later := c.mayPutOff(c.more || share.over && len(c.partial) > 0)
+		later := c.mayPutOff(c.putOff&h2MayHaveMore != 0 || share.over && len(c.partial) > 0)
 		if !later {
 			c.work()
 		}
@@ -114,14 +117,16 @@ func (s *h2Share) use(work int) {
 	}
 }
 
-// mostPutOff is how often in a row the work of a connection is put off.
-const mostPutOff = 4
+const (
+	mostPutOff    = 4      // how often in a row the work of a connection is put off
+	h2MayHaveMore = 1 << 7 // the last read may have left bytes in the socket
+)
 
 // mayPutOff reports whether requests that have arrived wait until more frames are taken. more means that there are some, which
 // need no wait. Attackers reset most of their requests, or send frames that end the connection, so that their handlers are not called.
 func (c *h2Conn) mayPutOff(more bool) bool {
-	if !more || c.putOff == mostPutOff {
-		c.putOff = 0
+	if !more || c.putOff&^h2MayHaveMore == mostPutOff {
+		c.putOff &= h2MayHaveMore
 		return false
 	}
 	c.putOff++

@@ -190,13 +190,16 @@ func (st *h2Stream) serve() {
 func (c *h2Conn) beginOnGoroutine(st *h2Stream) {
 	c.mu.Lock()
 	c.pending.push(st)
-	start := !c.starting && !c.pausing
+	start := !c.starting && !c.yielding
 	c.starting = c.starting || start
 	c.mu.Unlock()
 	if start {
-		go c.servePending(h2Share{})
+		go c.servePending(h2Share{most: h2ChainShare})
 	}
 }
+
+// h2ChainShare is the share for the handlers of a connection on goroutines. With a shorter one, more responses leave alone.
+const h2ChainShare = 2 * h2MostShare
 
 // servePending serves the streams in pending, on a goroutine that has just started. It starts others as the workers of h2Ready do.
 // share counts what the handlers of this connection have used, one after the other. When it is used up, none is called until other
@@ -204,13 +207,13 @@ func (c *h2Conn) beginOnGoroutine(st *h2Stream) {
 func (c *h2Conn) servePending(share h2Share) {
 	c.mu.Lock()
 	c.starting = false
-	for !c.pausing {
+	for !c.yielding {
 		if share.over && c.pending.first != nil {
-			c.pausing = true
+			c.yielding = true
 			c.mu.Unlock()
 			c.seat.Yield()
 			c.mu.Lock()
-			c.pausing, share = false, h2Share{}
+			c.yielding, share = false, h2Share{most: h2ChainShare}
 		}
 		st, start := c.pending.next(&c.starting)
 		if st == nil {

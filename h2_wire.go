@@ -43,13 +43,11 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	seat    *conn.Conn    // while it is served
 	turn    *quota.Waiter // waits for streams in ready; nil if none has ever waited
 	active  bool          // the program knows the connection as active
-	more    bool          // the last read may have left bytes in the socket
-	putOff  uint8         // how often in a row the work was put off, see mayPutOff
+	putOff  uint8         // how often in a row the work was put off, see mayPutOff; and h2MayHaveMore
 
-	// mu guards these three, which are here because here is room.
+	// mu guards these two, which are here because here is room.
 	lingers  bool // the loop waits for the client to close the connection
 	starting bool // a goroutine is about to serve streams in pending
-	pausing  bool // a goroutine that serves streams in pending lets others run
 
 	// mu guards everything below, and the fields of streams that say so. No function of the program is called while it is
 	// held.
@@ -72,7 +70,7 @@ type h2Conn struct { // at most 888 bytes: the allocator adds 8, and rounds more
 	trying   bool         // the handler for a request that was held back runs, see mayAdmit
 	lent     bool         // the engine has a buffer for its output
 	flushing bool         // a goroutine writes the output
-	yielding bool         // a handler is about to flush, see flushSoon
+	yielding bool         // others run: before a handler flushes, see flushSoon, or before the next handler, see servePending
 	broken   bool         // nothing can be sent any more
 	over     bool         // the connection is closed, or lingers
 	ticks    bool         // the connection is in the queue of the ticker, or its tick is about to begin

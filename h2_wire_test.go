@@ -4,11 +4,19 @@ import (
 	"io"
 	"log"
 	"net"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/gallop-http/gallop/memnet"
 )
+
+// The allocator rounds sizes up. With one more byte, each connection takes 128 bytes more.
+func TestSizeOfH2Conn(t *testing.T) {
+	if n := reflect.TypeFor[h2Conn]().Size(); n > 888 {
+		t.Errorf("an h2Conn has %d bytes, want at most 888", n)
+	}
+}
 
 // While streams wait for a worker, one is about to start, and there is never a second one.
 func TestH2Ready(t *testing.T) {

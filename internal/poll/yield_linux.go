@@ -12,12 +12,18 @@ import (
 // only every 10 ms.
 func Yield() {
 	y := &theYielder
-	y.mu.Lock() // not TryLock: a caller that went on would keep the runtime from polling
+	if !y.mu.TryLock() { // another call polls, or has just polled, and the ones that have waited for it are about to run
+		runtime.Gosched()
+		y.mu.RLock()
+		defer y.mu.RUnlock()
+		return
+	}
 	defer y.mu.Unlock()
 	if y.queue == nil && !y.open() {
 		runtime.Gosched()
 		return
 	}
+	y.polls++
 	y.rung = false
 	_ = y.queue.Read(y.ring)
 }
@@ -25,13 +31,15 @@ func Yield() {
 // theYielder is what calls of Yield share.
 var theYielder yielder
 
-// yielder makes the runtime poll the network: it waits for an event that only the poll finds.
+// yielder makes the runtime poll the network: it waits for an event that only the poll finds. Goroutines that yield at the same time wait
+// for the same poll, so that thousands do not wait for thousands of polls.
 type yielder struct {
-	mu    sync.Mutex
-	bell  int // an eventfd
+	mu    sync.RWMutex // locked during a poll; not a sync.Cond, which may not be shared by the bubbles of package synctest
+	bell  int          // an eventfd
 	queue syscall.RawConn
 	ring  func(uintptr) bool // rings the bell, and returns true in the next call
 	rung  bool
+	polls uint64 // so far
 }
 
 // open opens the bell. It fails if there are too many open files.

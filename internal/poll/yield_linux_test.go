@@ -49,18 +49,25 @@ func TestYieldPolls(t *testing.T) {
 	}
 }
 
-// Yield works for many goroutines at the same time.
+// Goroutines that yield at the same time wait for the same polls.
 func TestYieldOfMany(t *testing.T) {
+	const goroutines, rounds = 20, 50
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	Yield()
+	before := theYielder.polls
 	done := make(chan bool)
-	for range 20 {
+	for range goroutines {
 		go func() {
-			for range 50 {
+			for range rounds {
 				Yield()
 			}
 			done <- true
 		}()
 	}
-	for range 20 {
+	for range goroutines {
 		<-done
+	}
+	if n := theYielder.polls - before; n > 3*rounds {
+		t.Errorf("%d polls for %d rounds", n, rounds)
 	}
 }

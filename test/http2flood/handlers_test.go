@@ -262,7 +262,7 @@ func TestManyFastHandlers(t *testing.T) {
 			}
 		}
 		slices.Sort(between)
-		if between[rounds/4] > requests/2 { // on a busy machine, some rounds are interrupted
+		if between[rounds/4] > requests*2/3 { // on a busy machine, some rounds are interrupted
 			t.Errorf("handlers of the other connection that were called first: %v", between)
 		}
 	})
