@@ -3,7 +3,6 @@ package http2flood
 import (
 	"fmt"
 	"maps"
-	"net"
 	"runtime"
 	"slices"
 	"strconv"
@@ -227,14 +226,7 @@ func TestManyFastHandlers(t *testing.T) {
 			}
 		})
 		for i := range clients {
-			conn, err := net.Dial("tcp", s.addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if clients[i], err = newPlainClient(conn); err != nil {
-				t.Fatal(err)
-			}
+			clients[i] = dialPlain(t, s.addr)
 			if err := clients[i].send(1); err != nil { // so that the connections are accepted in this order
 				t.Fatal(err)
 			}
@@ -289,14 +281,7 @@ func TestManyBusyConnections(t *testing.T) {
 	})
 	var clients [conns]*plainClient
 	for i := range clients {
-		conn, err := net.Dial("tcp", s.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if clients[i], err = newPlainClient(conn); err != nil {
-			t.Fatal(err)
-		}
+		clients[i] = dialPlain(t, s.addr)
 	}
 	for _, n := range []int{1, requests} {
 		for _, c := range clients {

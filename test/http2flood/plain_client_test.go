@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
+	"testing"
 
 	"golang.org/x/net/http2"
 )
@@ -15,6 +17,21 @@ type plainClient struct {
 	in   *bufio.Reader
 	out  []byte
 	id   uint32 // of the latest stream
+}
+
+// dialPlain connects a client to addr until the test ends.
+func dialPlain(t *testing.T, addr string) *plainClient {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	c, err := newPlainClient(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func newPlainClient(conn io.ReadWriter) (*plainClient, error) {

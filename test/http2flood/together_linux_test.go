@@ -18,15 +18,7 @@ func TestResponsesLeaveTogether(t *testing.T) {
 	}
 	ln := &countingListener{Listener: inner}
 	s.serve(t, ln)
-	nc, err := net.Dial("tcp", s.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	c, err := newPlainClient(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := dialPlain(t, s.addr)
 	const bursts = 20
 	for range bursts {
 		if err := c.send(streams); err != nil {
